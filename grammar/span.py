@@ -1,0 +1,16 @@
+"""Where something stands in a rule file."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text: `start` and `end` in code points, `line` and `column` of its start, from 1."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+NOWHERE = Span(0, 0, 1, 1)
