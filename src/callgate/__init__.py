@@ -1,0 +1,1 @@
+"""callgate: one rule language, and its engine, for everything between a language model and its tools."""
