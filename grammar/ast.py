@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from .span import NOWHERE, Span
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 class Star(Enum):

@@ -68,6 +68,9 @@ class Place(Protocol):
     def types(self) -> frozenset[str]:
         """The JSON types that may stand here (`integer` only where `number` may not)."""
 
+    def child(self, segment: Segment) -> Place:
+        """The place one segment below."""
+
     @property
     def is_pattern(self) -> bool:
         """Is the text here a regular expression (`format: regex`), or under an anchored `pattern`?"""
