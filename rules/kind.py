@@ -97,11 +97,13 @@ class Action:
     `guard` is a Python expression over `v`, the value at the place, that is false only where
     `apply` would neither change nor observe anything; `$name` in it stands for `names["name"]`.
     It is how a rule costs nothing on calls that it does not concern; without it `apply` always runs.
+    `keys`, where given, says more: `v` must also be an object with one of these keys.
     """
 
     apply: Callable[[Json, Log], Json]
     guard: str | None = None
     names: Mapping[str, object] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ class Kind:
     # Words that begin a statement in the kind's block; None: the kind has no block.
     block: ClassVar[frozenset[str] | None] = None
     acts_on_parent: ClassVar[bool] = False  # the place is the object that holds the selected key
+    condition_at_place: ClassVar[bool] = False  # selectors of its `when` are relative to the place
     needs_schema: ClassVar[bool] = False  # does nothing for a tool without one
     needs_families: ClassVar[bool] = False  # without `for` it never fires, and that is a warning
     cautious: ClassVar[bool] = False  # under the policy `conservative` it observes and does not act

@@ -46,10 +46,10 @@ def decode(text: str, *, depth: int = DEPTH) -> Json:
     return value
 
 
-def read(text: str, *, depth: int = DEPTH) -> tuple[Json, tuple[str, ...]]:
+def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[Json, tuple[str, ...]]:
     """Like `decode`, but keys that stand twice with equal values are merged, and named in the result.
 
-    Cost: linear in the text.
+    `raw_controls`: control characters may stand in strings as they are. Cost: linear in the text.
     """
     if nesting(text, depth) > depth:
         raise JsonError("limit", f"arrays and objects are nested more than {depth} deep")
@@ -62,7 +62,9 @@ def read(text: str, *, depth: int = DEPTH) -> tuple[Json, tuple[str, ...]]:
             for key, value in found:
                 if key in seen:
                     if not equal(seen[key], value):
-                        raise JsonError("duplicate-key", f"the key `{key[:64]}` stands twice, with two values")
+                        raise JsonError(
+                            "duplicate-key", f"the key `{key[:64]}` stands twice, with two values"
+                        )
                     merged.append(key)
                 seen[key] = value
         return result
@@ -74,6 +76,7 @@ def read(text: str, *, depth: int = DEPTH) -> tuple[Json, tuple[str, ...]]:
             parse_float=number,
             parse_int=integer,
             parse_constant=_constant,
+            strict=not raw_controls,
         )
     except json.JSONDecodeError as error:
         raise JsonError("syntax", error.msg, error.pos) from None
@@ -120,8 +123,10 @@ def number(text: str) -> float:
 
 
 def _same_decimal(text: str, value: float) -> bool:
-    written = Decimal(text)
-    return Decimal(repr(value)) == written and not (value == 0.0 and written != 0)
+    try:
+        return Decimal(repr(value)) == Decimal(text)
+    except ArithmeticError:  # an exponent beyond what decimals hold
+        return False
 
 
 def equal(one: Any, other: Any) -> bool:

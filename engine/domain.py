@@ -1,0 +1,123 @@
+"""The JSON domain: exact built-in types, finite exact numbers, text that UTF-8 can carry; and its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from .errors import InputError
+
+# No integer of more digits is read or let through: Python can be told to print no longer ones.
+INTEGER_DIGITS = 640
+_LARGEST = 10**INTEGER_DIGITS
+DEEPEST = 512  # the validator is native and recursive: deeper values could end the process
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds the work on one call. Over one of them: `unrepairable`, code `limit`.
+
+    `input_bytes`: text as UTF-8, or for a Python value its texts and one for each value in it.
+    `depth`: arrays and objects inside each other, at most 512. `decode_layers`: readings of JSON in
+    JSON. `issues`: schema issues looked at in one pass. `passes`: of the repair.
+    """
+
+    input_bytes: int = 1_048_576
+    depth: int = 64
+    decode_layers: int = 3
+    issues: int = 64
+    passes: int = 4
+
+    def __post_init__(self) -> None:
+        for name, most in (("input_bytes", 1 << 40), ("depth", DEEPEST), ("decode_layers", 16), ("issues", 4096), ("passes", 64)):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise ValueError(f"limit `{name}` must be a whole number from 1 to {most}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a value cannot be judged: a verdict code, and a sentence for the model."""
+
+    code: str
+    message: str
+
+
+TOO_LARGE = Fault("limit", "The arguments are larger than this tool takes. Send less at once.")
+TOO_DEEP = Fault("limit", "The arguments are nested too deeply. Send a flatter value.")
+BAD_NUMBER = Fault(
+    "number", "A number in the arguments is not finite or cannot be kept exactly. Send a plain JSON number, or text."
+)
+BAD_TEXT = Fault(
+    "surrogate", "The arguments hold half of a surrogate pair, which is no text. Send the whole character."
+)
+
+
+def text_fault(text: str, limits: Limits) -> Fault | None:
+    """Why this text cannot be read at all, or None."""
+    if len(text) > limits.input_bytes:
+        return TOO_LARGE
+    if not text.isascii():
+        try:
+            if len(text.encode()) > limits.input_bytes:
+                return TOO_LARGE
+        except UnicodeEncodeError:
+            return BAD_TEXT
+    return None
+
+
+def value_fault(value: object, limits: Limits) -> Fault | None:
+    """Why this value cannot be judged, or None.
+
+    Iterative, and linear up to `limits.input_bytes`: shared and cyclic containers end at a limit.
+
+    Raises:
+        InputError: another type than None, bool, int, float, str, list, dict, or a subclass of one.
+    """
+    left = limits.input_bytes
+    level = [value]
+    fault: Fault | None = None
+    for _ in range(limits.depth + 1):
+        below: list[object] = []
+        for container in level:
+            kind = type(container)
+            if kind is dict:
+                left -= len(container) * 2 + 1  # type: ignore[arg-type]
+                items: list[object] = []
+                for key, item in container.items():  # type: ignore[attr-defined]
+                    if type(key) is not str:
+                        raise InputError(f"a key of an object is no plain text but `{type(key).__name__}`")
+                    items.append(key)
+                    items.append(item)
+            elif kind is list:
+                items = container  # type: ignore[assignment]
+                left -= len(items) + 1
+            else:
+                items = [container]
+            if left < 0:
+                return TOO_LARGE
+            for item in items:
+                kind = type(item)
+                if kind is str:
+                    left -= len(item)  # type: ignore[arg-type]
+                    if not item.isascii():  # type: ignore[attr-defined]
+                        try:
+                            left -= len(item.encode()) - len(item)  # type: ignore[attr-defined,arg-type]
+                        except UnicodeEncodeError:
+                            fault = fault or BAD_TEXT
+                elif kind is int:
+                    if not -_LARGEST < item < _LARGEST:  # type: ignore[operator]
+                        fault = fault or BAD_NUMBER
+                elif kind is float:
+                    if not isfinite(item):  # type: ignore[arg-type]
+                        fault = fault or BAD_NUMBER
+                elif kind is dict or kind is list:
+                    below.append(item)
+                elif item is not None and kind is not bool:
+                    raise InputError(f"`{kind.__name__}` is no JSON type")
+            if left < 0:
+                return TOO_LARGE
+        if not below:
+            return fault
+        level = below
+    return TOO_DEEP

@@ -1,0 +1,260 @@
+"""Stage 2: makes an argument value out of what the model sent.
+
+Text becomes a value by plain JSON, by JSON in JSON, by reading raw control characters, or by closing
+what was cut right after a complete value. Every difference is a step of its own; what could mean two
+things is refused with a code. Nothing is ever invented (`docs/pipeline.md`, stage 2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from json import JSONDecodeError, JSONDecoder
+
+from ..grammar.ast import Json
+from ..rules.strictjson import JsonError, equal, nesting, read
+from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Fault, Limits
+from .schema import Open, View
+
+WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
+_NAMES = ("name", "tool", "tool_name", "toolName", "function", "function_name")
+_INNER = ("arguments", "parameters", "input", "args", "params")
+_SHELLS = ("function", "functionCall", "function_call", "tool_call", "tool_use")
+_ASIDE = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
+_LENGTH_STOPS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "max_length", "incomplete"}
+)
+# Strings are whole tokens, closed or cut, so that no character is looked at twice.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_OBJECT_START = re.compile(r'\{\s*"')
+_SCALAR = re.compile(r"(?:-?[0-9.]+(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN|true|false|null|True|False|None)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of the envelope: its kind without `envelope.`, and the note for the model."""
+
+    kind: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value and how it was read. `bare`: the value is text that is no JSON. `complete`: it was cut and closed."""
+
+    value: Json
+    steps: tuple[Step, ...] = ()
+    bare: bool = False
+    readings: int = 0  # how many times JSON text was decoded
+
+
+EMPTY = Step("empty", "You sent no arguments; an empty object was taken. Send `{}`.")
+_DECODE = Step("decode-json", "You sent the arguments as JSON text; send a JSON object, not text in quotes.")
+_CONTROLS = Step(
+    "control-characters", "The JSON text held raw control characters; write line ends as \\n and tabs as \\t."
+)
+_DUPLICATE = Step("duplicate-key", "A key stood twice with the same value; send each key once.")
+_COMPLETE = Step("complete", "The JSON text ended before its last bracket; send the whole object.")
+_UNWRAP_ARRAY = Step("unwrap-array", "You sent an array with one object in it; send the object alone.")
+
+TRUNCATED = Fault("truncated", "The arguments were cut off before their end. Send the whole call again.")
+SEVERAL = Fault("several-calls", "The text holds several different objects. Send one call for each.")
+NOT_JSON = Fault("not-json", "The arguments are no JSON. Send one JSON object.")
+LAYERS = Fault("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
+
+
+def stopped_at_length(stop_reason: str | None) -> bool:
+    """Did the answer stop at its length, by the words that providers use?"""
+    return stop_reason is not None and stop_reason.lower() in _LENGTH_STOPS
+
+
+def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Reading | Fault:
+    """Read argument text, decoding JSON in JSON up to the limit.
+
+    `free`: the first reading is no change (`check_text`). `complete`: cut text may be closed.
+    Blank text is `Reading(None)` without steps.
+    """
+    steps: list[Step] = []
+    value: Json = text
+    for layer in range(limits.decode_layers + 1):
+        if not isinstance(value, str):
+            break
+        if layer == 0 and not value.strip():
+            return Reading(None)
+        if layer and not _may_be_layer(value):
+            return Reading(value, tuple(steps), bare=True, readings=layer)
+        if layer == limits.decode_layers:
+            return LAYERS
+        found = _layer(value, limits.depth, complete=complete and layer == 0)
+        if isinstance(found, Fault):
+            if layer == 0 and found is NOT_JSON and not looks_like_json(value):
+                return Reading(value, (), bare=True)
+            return found
+        value, fixes = found
+        if layer or not free:
+            steps.append(_DECODE)
+        steps.extend(fixes)
+    else:
+        layer += 1
+    return Reading(value, tuple(steps), readings=layer)
+
+
+def _may_be_layer(text: str) -> bool:
+    """Text inside JSON is another layer only when it begins as an object, an array or a JSON text."""
+    return text.lstrip(" \t\r\n")[:1] in ("{", "[", '"')
+
+
+def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Step, ...]] | Fault:
+    """One reading of JSON text, with the fixes that it needed."""
+    try:
+        return _read(text, depth, raw=False)
+    except JsonError as error:
+        if error.code != "syntax":
+            return _fault(error)
+    try:
+        return _read(text, depth, raw=True)
+    except JsonError as error:
+        if error.code != "syntax":
+            return _fault(error)
+    if _several(text, depth):
+        return SEVERAL
+    closers = _open_ends(text, depth)
+    if closers is None:
+        return NOT_JSON
+    if not complete or not closers or text.lstrip()[:1] != "{" or not text.rstrip().endswith(_COMPLETE_ENDS):
+        return TRUNCATED
+    try:
+        value, fixes = _read(text.rstrip() + closers, depth, raw=True)
+    except JsonError as error:
+        return TRUNCATED if error.code == "syntax" else _fault(error)
+    return value, (*fixes, _COMPLETE)
+
+
+_COMPLETE_ENDS = ('"', "}", "]", "true", "false", "null")
+
+
+def _read(text: str, depth: int, *, raw: bool) -> tuple[Json, tuple[Step, ...]]:
+    value, merged = read(text, depth=depth, raw_controls=raw)
+    steps = (_CONTROLS,) if raw and _has_raw_controls(text) else ()
+    return value, (*steps, _DUPLICATE) if merged else steps
+
+
+def _has_raw_controls(text: str) -> bool:
+    return any(
+        any(character < " " for character in match[0]) for match in _TOKEN.finditer(text) if match["end"] is not None
+    )
+
+
+def _fault(error: JsonError) -> Fault:
+    if error.code == "number":
+        return BAD_NUMBER
+    if error.code == "surrogate":
+        return BAD_TEXT
+    if error.code == "limit":
+        return TOO_DEEP
+    return Fault("duplicate-key", f"In the arguments {error}. Send each key once.")
+
+
+def _several(text: str, depth: int) -> bool:
+    """Is the text several JSON objects in a row, not all equal? Stops at the first difference."""
+    if text.lstrip()[:1] != "{" or nesting(text, depth) > depth:
+        return False
+    decoder = JSONDecoder(strict=False, parse_int=str, parse_float=str)
+    position, first, count = 0, None, 0
+    while position < len(text):
+        if text[position] in " \t\r\n,;":
+            position += 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (JSONDecodeError, RecursionError):
+            return False
+        if type(value) is not dict:
+            return False
+        if count and not equal(first, value):
+            return True
+        first, count = value, count + 1
+    return False
+
+
+def _open_ends(text: str, depth: int) -> str | None:
+    """The closing brackets that the text lacks; "" where it ends inside a string; None where it does not nest."""
+    stack: list[str] = []
+    for match in _TOKEN.finditer(text):
+        mark = text[match.start()]
+        if mark in "[{":
+            stack.append("]" if mark == "[" else "}")
+            if len(stack) > depth:
+                return None
+        elif mark == '"':
+            if match["end"] != '"':
+                return "" if stack or match.start() == _first(text) else None
+        elif not stack or stack.pop() != mark:
+            return None
+    return "".join(reversed(stack)) or None
+
+
+def _first(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def looks_like_json(text: str) -> bool:
+    """Does bare text look like JSON or markup, so that taking it as one field's value would be a guess?"""
+    start = text.lstrip()
+    if start[:1] in ("{", "[", '"', "<", "'", "“", "`") or _SCALAR.match(start.rstrip()):
+        return True
+    return _OBJECT_START.search(text) is not None
+
+
+def unwrap(
+    reading: Reading, tool: str, place: View | Open, limits: Limits, passes: Callable[[Json], bool]
+) -> Reading:
+    """Take one object out of what was put around it; the reading itself where there is nothing to take out.
+
+    `passes` says whether a value passes the schema after preprocessing. A value that passes is never unwrapped.
+    """
+    value = reading.value
+    if not place.known or "object" not in place.types:
+        return reading
+    if isinstance(value, list):
+        if "array" in place.types or len(value) != 1 or not isinstance(value[0], dict):
+            return reading
+        return Reading(value[0], (*reading.steps, _UNWRAP_ARRAY), readings=reading.readings)
+    if not isinstance(value, dict) or passes(value):
+        return reading
+    found = _wrapped(value, tool, place)
+    if found is None:
+        return reading
+    inner, label, certain = found
+    steps = [*reading.steps, Step("unwrap-object", f"You put the arguments inside `{label}`; send them directly.")]
+    readings = reading.readings
+    if isinstance(inner, str):
+        if readings >= limits.decode_layers:
+            return reading
+        layer = _layer(inner, limits.depth, complete=False)
+        if isinstance(layer, Fault):
+            return reading
+        inner, fixes = layer
+        readings += 1
+        steps += [_DECODE, *fixes]
+    if not isinstance(inner, dict) or not (certain or passes(inner)):
+        return reading
+    return Reading(inner, tuple(steps), readings=readings)
+
+
+def _wrapped(value: dict[str, Json], tool: str, place: View | Open) -> tuple[Json, str, bool] | None:
+    """What is inside a wrapper: the value, what to call the wrapper, and whether it names this very tool."""
+    if len(value) == 1:
+        key = next(iter(value))
+        if key in WRAPPERS and not place.declares(key):
+            return value[key], key, False
+    shell = next((key for key in _SHELLS if isinstance(value.get(key), dict)), None)
+    if shell is not None and not place.declares(shell) and value.keys() <= {shell, *_ASIDE}:
+        value = value[shell]  # type: ignore[assignment]
+    names = [key for key in _NAMES if value.get(key) == tool]
+    inner = [key for key in _INNER if isinstance(value.get(key), dict | str)]
+    if len(names) == 1 and len(inner) == 1 and value.keys() <= {names[0], inner[0], *_ASIDE}:
+        if not place.declares(names[0]) and not place.declares(inner[0]):
+            return value[inner[0]], inner[0], True
+    return None

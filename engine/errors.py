@@ -1,0 +1,53 @@
+"""Every error that callgate raises on purpose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..grammar.diagnostics import Diagnostic
+    from .verdict import Verdict
+
+
+class CallgateError(Exception):
+    """Base of all of them."""
+
+
+class InputError(CallgateError):
+    """The host gave something outside the JSON domain: another type, a subclass, a key that is no text."""
+
+
+class SchemaError(CallgateError):
+    """A tool's schema cannot be used; the message says which tool, and what is wrong."""
+
+
+class RuleFileError(CallgateError):
+    """Rule files with errors, or whose tests fail. `diagnostics` holds every one; `text` shows them."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str) -> None:
+        super().__init__(text)
+        self.diagnostics = diagnostics
+        self.text = text
+
+
+class NotAllowed(CallgateError):
+    """A call that may not run as it is. `verdict` says why; the message is what the model should read."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.retry_message or verdict.reason or verdict.outcome.value)
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[type[NotAllowed], tuple[Verdict]]:
+        return (type(self), (self.verdict,))
+
+
+class Unrepairable(NotAllowed):
+    """The arguments do not fit the tool, and no rule could make them fit."""
+
+
+class Denied(NotAllowed):
+    """A rule forbids the call."""
+
+
+class ApprovalRequired(NotAllowed):
+    """A rule asks for a person's approval first."""

@@ -1,0 +1,153 @@
+"""Stage 1: settles the name of the tool that a call is for, among the registered ones.
+
+Source: `docs/pipeline.md`, stage 1. Each step works on what the one before gave; the first registered
+result is taken. Nothing here guesses: no edit distance, and a form that fits two tools fits none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..grammar.diagnostics import nearest
+from .domain import Fault
+from .verdict import Change
+
+LONGEST = 1024  # code points of a name that is looked at
+_CUT = re.compile(r"<\||</|\[ARGS\]")
+_INDEX = re.compile(r":[0-9]{1,9}\Z")
+_PREFIXES = ("functions.", "tools.", "default_api.")
+_QUOTES = " \t\r\n\"'`“”‘’"
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A `rename` rule of a block: `apply(name sent)` gives the tool's name or None."""
+
+    rule: str
+    apply: Callable[[str], str | None]
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Names:
+    """The registered names, indexed for the forms in which models write them."""
+
+    registered: frozenset[str]
+    folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # without mcp__SERVER__
+
+    @staticmethod
+    def of(tools: Mapping[str, object]) -> Names:
+        folded: dict[str, list[str]] = {}
+        bare: dict[str, list[str]] = {}
+        for name in tools:
+            folded.setdefault(_fold(name), []).append(name)
+            rest = _without_server(name)
+            bare.setdefault(rest if rest is not None else name, []).append(name)
+        return Names(
+            frozenset(tools),
+            {key: tuple(found) for key, found in folded.items()},
+            {key: tuple(found) for key, found in bare.items()},
+        )
+
+
+def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Fault:
+    """The registered name that a call's name means, with what was changed; or why there is none."""
+    if "<arg_" in name:
+        return Fault(
+            "lost-arguments", "The tool's name held argument markup, so arguments were lost. Send the call again."
+        )
+    if len(name) <= LONGEST:
+        changes: list[Change] = []
+        here = name
+        for rule, kind, new, note in _steps(name, names, renames):
+            if new == here or not new:
+                continue
+            text = note or f"The tool is called `{{tool}}`; you wrote `{name[:64]}`."
+            changes.append(Change(rule, kind, "name", "", text))
+            here = new
+            if here in names.registered:
+                final = here
+                return final, tuple(
+                    Change(each.rule, each.kind, each.stage, "", each.note.replace("{tool}", final))
+                    for each in changes
+                )
+    near = nearest(name, names.registered)
+    listed = ", ".join(f"`{each}`" for each in sorted(names.registered)[:20])
+    help_text = f"Did you mean `{near}`?" if near else f"The tools are: {listed}." if listed else "There are no tools."
+    return Fault("unknown-tool", f"There is no tool `{name[:64]}`. {help_text}")
+
+
+def _steps(
+    name: str, names: Names, renames: tuple[Rename, ...]
+) -> Iterator[tuple[str, str, str, str | None]]:
+    """The steps in order: rule, kind, the new name, its own note."""
+    here = name
+    for rename in renames:
+        new = rename.apply(here)
+        if new is not None and new in names.registered:
+            yield rename.rule, "rename", new, rename.note
+            return
+    for kind, apply in _FORMS:
+        new = apply(here, names)
+        if new is not None and new != here:
+            yield f"name.{kind}", f"name.{kind}", new, None
+            here = new
+
+
+def _trim(name: str, names: Names) -> str | None:
+    return name.strip(_QUOTES)
+
+
+def _cut(name: str, names: Names) -> str | None:
+    found = _CUT.search(name)
+    return name[: found.start()].rstrip(_QUOTES) if found else None
+
+
+def _prefix(name: str, names: Names) -> str | None:
+    return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), None)
+
+
+def _index(name: str, names: Names) -> str | None:
+    return _INDEX.sub("", name)
+
+
+def _twice(name: str, names: Names) -> str | None:
+    half = len(name) // 2
+    return name[:half] if len(name) % 2 == 0 and name[:half] == name[half:] else None
+
+
+def _server(name: str, names: Names) -> str | None:
+    rest = _without_server(name)
+    found = names.bare.get(name if rest is None else rest, ())
+    return found[0] if len(found) == 1 else None
+
+
+def _spelling(name: str, names: Names) -> str | None:
+    found = names.folded.get(_fold(name), ())
+    return found[0] if len(found) == 1 else None
+
+
+_FORMS: tuple[tuple[str, Callable[[str, Names], str | None]], ...] = (
+    ("trim", _trim),
+    ("cut", _cut),
+    ("prefix", _prefix),
+    ("index", _index),
+    ("twice", _twice),
+    ("server", _server),
+    ("spelling", _spelling),
+)
+
+
+def _without_server(name: str) -> str | None:
+    """What follows `mcp__SERVER__`, or None where the name does not begin so."""
+    if not name.startswith("mcp__"):
+        return None
+    _, separator, rest = name[5:].partition("__")
+    return rest if separator and rest else None
+
+
+def _fold(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()

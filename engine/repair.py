@@ -1,0 +1,313 @@
+"""Stage 7: repairs guided by the schema, at the places that validation reported.
+
+At each place the first rule that applies makes one change; no rule acts twice at one place. Nothing
+is invented: a repair drops what is empty, or says the same value in the type that the schema wants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..grammar.ast import Json, Segment
+from ..rules.kind import Action, NotApplicable
+from ..rules.strictjson import JsonError, integer, number
+from .domain import Limits
+from .envelope import read_text
+from .envelope import Fault as Refusal
+from .schema import Fault, View
+from .selector import MISSING, Path, get, pointer, remove, replace
+from .verdict import Change
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+\Z")
+_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_EMPTY_WORDS = ("null", "None", "")
+_UNION_DEPTH = 6
+_UNION_TRIES = 64  # branches looked into for one call
+
+RULES = (
+    "repair.alias",
+    "repair.drop-null",
+    "repair.drop-empty-object",
+    "repair.parse-json",
+    "repair.parse-scalar",
+    "repair.scalar-to-text",
+    "repair.wrap-array",
+    "repair.unwrap-array",
+    "repair.enum-case",
+    "repair.wrap-root",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasStep:
+    """An `alias` rule made ready: `parent` is where its object stands, `field` the canonical key."""
+
+    rule: str
+    parent: tuple[Segment, ...]
+    field: str
+    action: Action
+    note: Callable[[Path, str | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What the repair of one tool may do.
+
+    `off`: rules switched off by `disable` or by the policy. `mutates`: the tool is known to change
+    things, so text is not dropped, but at `droppable` places. `bounded`: places of `bound` rules,
+    where nothing is cast.
+    """
+
+    schema: View
+    aliases: tuple[AliasStep, ...]
+    limits: Limits
+    off: frozenset[str] = frozenset()
+    mutates: bool = False
+    droppable: tuple[tuple[Segment, ...], ...] = ()
+    bounded: tuple[tuple[Segment, ...], ...] = ()
+
+
+@dataclass(slots=True)
+class Run:
+    """One call's repair: which rule acted where, what was changed, how many branches were tried."""
+
+    acted: set[tuple[str, Path]] = field(default_factory=set)
+    changes: list[Change] = field(default_factory=list)
+    tries: int = _UNION_TRIES
+
+
+# A candidate: rule, the new root value, the path of the change, its note.
+Candidate: TypeAlias = tuple[str, Json, Path, str, str]
+
+
+def one_pass(value: Json, faults: list[Fault], repairs: Repairs, run: Run) -> Json:
+    """Repair what one validation reported; the same object where nothing applied."""
+    return _pass(value, repairs.schema, faults, (), repairs, run, _UNION_DEPTH)
+
+
+def _pass(
+    value: Json, view: View, faults: list[Fault], base: Path, repairs: Repairs, run: Run, depth: int
+) -> Json:
+    touched: set[Path] = set()
+    for fault in faults:
+        if touched and any(fault.path[: len(each)] == each for each in touched):
+            continue  # reported for a value that is no longer there
+        for rule, new, path, note, name in _candidates(value, view, fault, base, repairs):
+            mark = (rule, base + path)
+            if rule in repairs.off or mark in run.acted:
+                continue
+            run.acted.add(mark)
+            run.changes.append(Change(name, rule, "repair", pointer(base + path), note))
+            touched.add(path)
+            value = new
+            break
+        else:
+            new = _branch(value, view, fault, base, repairs, run, depth)
+            if new is not value:
+                touched.add(fault.path)
+                value = new
+    return value
+
+
+def _candidates(value: Json, view: View, fault: Fault, base: Path, repairs: Repairs) -> Iterator[Candidate]:
+    """What each rule, in order, would do about one fault."""
+    here: Any = get(value, fault.path)
+    if here is MISSING:
+        return
+    if fault.keyword == "required":
+        yield from _alias(value, here, fault, base, repairs)
+        return
+    place = view.under(fault.path)
+    key = fault.path[-1] if fault.path else None
+    if isinstance(key, str):
+        yield from _drops(value, here, key, place, view, fault.path, base, repairs)
+    label = f"`{pointer(base + fault.path) or 'the arguments'}`"
+    if not _selected(base + fault.path, repairs.bounded):
+        for rule, new, note in _casts(here, place, repairs.limits):
+            fits = place.accepts(new) if rule != "repair.parse-json" else True
+            if fits and _one_branch(place, new, strict=rule != "repair.parse-json"):
+                yield rule, replace(value, fault.path, new), fault.path, note.format(place=label), rule
+
+
+def _alias(value: Json, here: Json, fault: Fault, base: Path, repairs: Repairs) -> Iterator[Candidate]:
+    path = base + fault.path
+    for step in repairs.aliases:
+        if step.field == fault.facts.get("property") and _selects(step.parent, path):
+            log = _Notes()
+            try:
+                new = step.action.apply(here, log)
+            except NotApplicable:
+                continue
+            if new is not here:
+                target = (*fault.path, step.field)
+                note = step.note(base + target, log.note)
+                yield "repair.alias", replace(value, fault.path, new), target, note, step.rule
+
+
+class _Notes:
+    """The log of an alias that the repair runs: only its note counts."""
+
+    __slots__ = ("note",)
+
+    def __init__(self) -> None:
+        self.note: str | None = None
+
+    def change(self, path: tuple[str | int, ...] = (), note: str | None = None) -> None:
+        self.note = self.note or note
+
+    def observe(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+        return None
+
+
+def _drops(
+    value: Json, here: Json, key: str, place: View, view: View, path: Path, base: Path, repairs: Repairs
+) -> Iterator[Candidate]:
+    if view.under(path[:-1]).requires(key) or not isinstance(get(value, path[:-1]), dict):
+        return
+    full = base + path
+    may_drop_text = not repairs.mutates or _selected(full, repairs.droppable)
+    listed = place.enum or ()
+    if here is None or (isinstance(here, str) and here in _EMPTY_WORDS and may_drop_text):
+        like = any(each is None or (isinstance(each, str) and each in _EMPTY_WORDS) for each in listed)
+        if not like and not place.accepts(None) and not place.accepts(here):
+            sent = "null" if here is None else "a word for nothing"
+            note = f"`{pointer(full)}` is optional and takes no null; you sent {sent}. Leave the field out."
+            yield "repair.drop-null", remove(value, path), path, note, "repair.drop-null"
+    elif here == {} and "array" in place.types and "object" not in place.types and may_drop_text:
+        note = f"`{pointer(full)}` takes an array; you sent an empty object. Leave the field out."
+        yield "repair.drop-empty-object", remove(value, path), path, note, "repair.drop-empty-object"
+
+
+def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json, str]]:
+    """What each rule makes of one value: rule, new value, note with `{place}` for the place."""
+    types = place.types
+    if isinstance(here, str):
+        yield from _from_text(here, types, limits)
+    elif type(here) is bool or type(here) is int:
+        if types == {"string"}:
+            text = ("true" if here else "false") if type(here) is bool else str(here)
+            yield "repair.scalar-to-text", text, "{place} takes text; put the value in quotes."
+    if "array" in types and (isinstance(here, dict) or (isinstance(here, str) and _one_line(here))):
+        if not (isinstance(here, dict) and len(here) == 1 and "item" in here):
+            yield "repair.wrap-array", [here], "{place} takes an array; send a list, also for one item."
+    if isinstance(here, list) and len(here) == 1:
+        yield "repair.unwrap-array", here[0], "{place} takes one value; send it without the list around it."
+    if isinstance(here, dict) and len(here) == 1 and "item" in here and "array" in types and "object" not in types:
+        item = here["item"]
+        listed = item if isinstance(item, list) else [item]
+        yield "repair.unwrap-array", listed, "{place} takes an array; send the list without an object around it."
+    if isinstance(here, str) and place.enum:
+        folded = here.strip().casefold()
+        members = [each for each in place.enum if isinstance(each, str) and each.strip().casefold() == folded]
+        if len(members) == 1:
+            yield "repair.enum-case", members[0], "{place} takes its allowed values in their exact spelling."
+
+
+def _from_text(here: str, types: frozenset[str], limits: Limits) -> Iterator[tuple[str, Json, str]]:
+    if ("array" in types or "object" in types) and here.lstrip()[:1] in ("[", "{", '"'):
+        found = read_text(here, limits, free=False, complete=False)
+        if not isinstance(found, Refusal) and not found.bare:
+            parsed = found.value
+            if (isinstance(parsed, list) and "array" in types) or (isinstance(parsed, dict) and "object" in types):
+                yield "repair.parse-json", parsed, "{place} takes JSON; send it as it is, not as text in quotes."
+    scalar = _scalar(here, types)
+    if scalar is not MISSING:
+        yield "repair.parse-scalar", scalar, "{place} takes a plain JSON value; send it without quotes."
+
+
+def _scalar(text: str, types: frozenset[str]) -> Any:
+    """The scalar that canonical JSON text is, if its type is wanted; else `MISSING`."""
+    if text in _WORDS:
+        value = _WORDS[text]
+        return value if ("null" if value is None else "boolean") in types else MISSING
+    if len(text) > 700:
+        return MISSING
+    try:
+        if _INTEGER.match(text) and ("integer" in types or "number" in types):
+            whole = integer(text)
+            return whole if text != "-0" else MISSING
+        if _NUMBER.match(text) and "number" in types:
+            real = number(text)
+            return real if repr(real) == text else MISSING
+    except JsonError:
+        return MISSING
+    return MISSING
+
+
+def _one_line(text: str) -> bool:
+    """One line of text that is not the beginning of an array or object."""
+    return text.strip() != "" and len(text.splitlines()) == 1 and text.lstrip()[:1] not in ("[", "{")
+
+
+def _one_branch(place: View, new: Json, *, strict: bool) -> bool:
+    """In a union, does the new value make exactly one branch pass? (Not `strict`: is it of one branch's type?)"""
+    for group in place.branches:
+        if strict:
+            count = sum(1 for option in group if option.accepts(new))
+        else:
+            wanted = "array" if isinstance(new, list) else "object"
+            count = sum(1 for option in group if wanted in option.types)
+        if count != 1:
+            return False
+    return True
+
+
+def _branch(
+    value: Json, view: View, fault: Fault, base: Path, repairs: Repairs, run: Run, depth: int
+) -> Json:
+    """Repair inside a union, branch by branch, if that makes exactly one branch pass."""
+    if fault.keyword not in ("anyOf", "oneOf") or depth == 0:
+        return value
+    here: Any = get(value, fault.path)
+    place = view.under(fault.path)
+    found: list[tuple[Json, Run]] = []
+    for group in place.branches:
+        for option in group:
+            run.tries -= 1
+            if run.tries < 0:
+                return value
+            trial = Run(set(run.acted), [], run.tries)
+            new = _mend(here, option, base + fault.path, repairs, trial, depth - 1)
+            run.tries = trial.tries
+            if new is not here and option.accepts(new) and _one_branch(place, new, strict=True):
+                found.append((new, trial))
+    if len(found) != 1:
+        return value
+    new, trial = found[0]
+    run.acted |= trial.acted
+    run.changes.extend(trial.changes)
+    return replace(value, fault.path, new)
+
+
+def _mend(here: Json, option: View, base: Path, repairs: Repairs, run: Run, depth: int) -> Json:
+    """Repair one value for one branch, with passes of its own."""
+    for _ in range(repairs.limits.passes):
+        faults = option.faults(here, repairs.limits.issues)
+        if not faults:
+            break
+        new = _pass(here, option, faults, base, repairs, run, depth)
+        if new is here:
+            break
+        here = new
+    return here
+
+
+def _selects(segments: tuple[Segment, ...], path: Path) -> bool:
+    """Does a selector reach this concrete path?"""
+    if len(segments) != len(path):
+        return False
+    for segment, part in zip(segments, path, strict=True):
+        if isinstance(segment, str):
+            if segment != str(part):
+                return False
+        elif not isinstance(part, int):
+            return False
+    return True
+
+
+def _selected(path: Path, selectors: tuple[tuple[Segment, ...], ...]) -> bool:
+    return any(_selects(each, path) for each in selectors)

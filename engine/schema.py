@@ -1,0 +1,430 @@
+"""A tool's argument schema: strict validation, its issues, and what it says about one place.
+
+Validation is `jsonschema-rs` with its linear regular expressions. Drafts 2020-12 and, where `$schema`
+says so, 7. `$ref` resolves inside the document and the drafts' own metaschemas only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+from urllib.parse import quote, unquote
+
+import jsonschema_rs
+import msgspec
+
+from ..grammar.ast import STAR, Json, Segment
+from ..rules.regex import compile_regex
+from .domain import Limits, value_fault
+from .errors import InputError, SchemaError
+from .selector import MISSING, Path, array_index, get
+
+TYPES = frozenset({"string", "number", "boolean", "array", "object", "null"})  # number includes integer
+_ROOT = "urn:callgate:root"
+_SCHEMA_LIMITS = Limits(input_bytes=1 << 26, depth=100)
+_BACKTRACKS = 100_000  # the bound of the engine for patterns that have no linear form
+_VIEWS = 4096  # kept for one schema
+_FOLLOWED = 64  # how many subschemas are followed at one place
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One place where a value does not fit; `facts` are the validator's own (`property`, `types`, `limit` …)."""
+
+    path: Path
+    keyword: str
+    facts: dict[str, Any]
+
+
+class Schema:
+    """A compiled schema. Immutable; serves every thread.
+
+    Raises:
+        SchemaError: no usable JSON Schema. `what` names it in the message.
+    """
+
+    def __init__(self, document: Json, what: str = "the schema") -> None:
+        try:
+            fault = value_fault(document, _SCHEMA_LIMITS)
+        except InputError as error:
+            raise SchemaError(f"{what}: {error}") from None
+        if fault is not None:
+            raise SchemaError(f"{what}: {fault.message}")
+        if type(document) is not dict and type(document) is not bool:
+            raise SchemaError(f"{what}: a JSON Schema is an object, `true` or `false`")
+        # A copy, so that nobody can change it behind the compiled form.
+        self.document: dict[str, Any] | bool = deepcopy(document)
+        draft = self.document.get("$schema") if isinstance(self.document, dict) else None
+        self.draft7 = isinstance(draft, str) and "draft-07" in draft
+        self.linear = True
+        try:
+            self._validator = self._compile(self.document, None, jsonschema_rs.RegexOptions())
+        except _FAILURES as first:
+            try:
+                options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+                self._validator = self._compile(self.document, None, options)
+                self.linear = False
+            except _FAILURES:
+                raise SchemaError(f"{what}: {_reason(first)}") from None
+        self.is_valid = self._validator.is_valid
+        self._views: dict[View, View] = {}
+        self.root = View(self, ("",))
+
+    def _compile(self, document: Any, registry: Any, options: Any) -> Any:
+        validator = jsonschema_rs.Draft7Validator if self.draft7 else jsonschema_rs.Draft202012Validator
+        return validator(
+            document,
+            validate_formats=False,
+            retriever=_refuse,
+            registry=registry,
+            pattern_options=options,
+            mask="it",
+        )
+
+    @cached_property
+    def _registry(self) -> Any:
+        draft = jsonschema_rs.Draft7 if self.draft7 else jsonschema_rs.Draft202012
+        return jsonschema_rs.Registry([(_ROOT, self.document)], draft=draft, retriever=_refuse)
+
+    def part(self, document: Any) -> Any:
+        """A validator for a schema whose references into this one begin with `urn:callgate:root#`."""
+        options = (
+            jsonschema_rs.RegexOptions()
+            if self.linear
+            else jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+        )
+        return self._compile(document, self._registry, options)
+
+    def faults(self, value: Json, most: int) -> list[Fault]:
+        """Where the value does not fit, ordered by path, at most `most` of them."""
+        return _faults(self._validator, value, most)
+
+    def shared(self, view: View) -> View:
+        """The one view for what this one says, so that its validator is compiled once."""
+        found = self._views.get(view)
+        if found is not None:
+            return found
+        if len(self._views) < _VIEWS:
+            self._views[view] = view
+        return view
+
+    def at(self, pointer: str) -> Any:
+        """The subschema at a JSON Pointer of the document, or `MISSING`."""
+        if pointer == "":
+            return self.document
+        parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
+        return get(self.document, parts)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a schema says about one place: all subschemas at `every`, and one option of each of `groups`.
+
+    It is exact for `properties`, `patternProperties`, `additionalProperties`, `prefixItems`, `items`,
+    `$ref`, `allOf`, `anyOf`, `oneOf`; other applicators count as open, so that a rule may act there
+    and the whole schema still judges the result.
+    """
+
+    schema: Schema
+    every: tuple[str, ...]  # pointers into the document
+    groups: tuple[tuple[View, ...], ...] = ()
+    above: frozenset[str] = frozenset()  # pointers that led here, so that a reference in a circle ends
+
+    known = True
+
+    def child(self, segment: Segment) -> View:
+        """The place one segment below."""
+        spots, options = self._open
+        every: list[str] = []
+        groups: list[tuple[View, ...]] = []
+        for pointer, spot in spots:
+            _below(pointer, spot, segment, every, groups, self.schema)
+        for group in options:
+            below = tuple(option.child(segment) for option in group)
+            if all(option.every or option.groups for option in below):
+                groups.append(below)
+        return self.schema.shared(View(self.schema, tuple(dict.fromkeys(every)), tuple(groups)))
+
+    def under(self, path: tuple[Segment | int, ...]) -> View:
+        """The place that a concrete path or a selector leads to."""
+        here = self
+        for segment in path:
+            here = here.child(str(segment) if type(segment) is int else segment)  # type: ignore[arg-type]
+        return here
+
+    def accepts(self, value: Json) -> bool:
+        """Would the schema take this value here?"""
+        return self._validator is None or bool(self._validator.is_valid(value))
+
+    def faults(self, value: Json, most: int) -> list[Fault]:
+        """Where a value for this place does not fit; paths are relative to the place."""
+        return [] if self._validator is None else _faults(self._validator, value, most)
+
+    @cached_property
+    def _validator(self) -> Any:
+        document = self._document()
+        return None if document is True else self.schema.part(document)
+
+    def _document(self) -> Any:
+        parts: list[Any] = [{"$ref": f"{_ROOT}#{quote(each, safe='/~')}"} for each in self.every]
+        for group in self.groups:
+            options = [option._document() for option in group]
+            if True not in options:
+                parts.append({"anyOf": options})
+        return {"allOf": parts} if parts else True
+
+    @cached_property
+    def branches(self) -> tuple[tuple[View, ...], ...]:
+        """The options of every union at this place."""
+        return self._open[1]
+
+    def declares(self, name: str) -> bool:
+        """Is `name` a property that the schema names for the object here?"""
+        return name in self.properties
+
+    @cached_property
+    def properties(self) -> frozenset[str]:
+        """The properties that the schema names for the object here, in whichever branch."""
+        found: set[str] = set()
+        for spot in self._keywords():
+            if isinstance(spot.get("properties"), dict):
+                found.update(spot["properties"])
+        for group in self.branches:
+            for option in group:
+                found |= option.properties
+        return frozenset(found)
+
+    def requires(self, name: str) -> bool:
+        """Must the object here have this key, in every branch?"""
+        for spot in self._keywords():
+            if isinstance(spot.get("required"), list) and name in spot["required"]:
+                return True
+        return any(all(option.requires(name) for option in group) for group in self.branches)
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The JSON types that may stand here (`integer` only where `number` may not)."""
+        types: frozenset[str] = TYPES
+        for _, spot in self._open[0]:
+            if spot is False:
+                return frozenset()
+            if isinstance(spot, dict):
+                types = _both(types, _types(spot))
+        for group in self.branches:
+            union: frozenset[str] = frozenset().union(*(option.types for option in group))
+            types = _both(types, union - {"integer"} if "number" in union else union)
+        return types
+
+    @cached_property
+    def enum(self) -> tuple[Json, ...] | None:
+        """The values that the schema lists for this place, or None where it lists none."""
+        for spot in self._keywords():
+            if isinstance(spot.get("enum"), list):
+                return tuple(spot["enum"])
+            if "const" in spot:
+                return (spot["const"],)
+        for group in self.branches:
+            lists = [option.enum for option in group]
+            if lists and None not in lists:
+                return tuple(value for each in lists for value in each or ())
+        return None
+
+    @cached_property
+    def is_pattern(self) -> bool:
+        """Is the text here a regular expression (`format: regex`), or under an anchored `pattern`?"""
+        for spot in self._keywords():
+            pattern = spot.get("pattern")
+            if spot.get("format") == "regex":
+                return True
+            if isinstance(pattern, str) and (pattern.startswith("^") or pattern.endswith("$")):
+                return True
+        return any(option.is_pattern for group in self.branches for option in group)
+
+    def _keywords(self) -> Iterator[dict[str, Any]]:
+        return (spot for _, spot in self._open[0] if isinstance(spot, dict))
+
+    @cached_property
+    def _open(self) -> tuple[tuple[tuple[str, Any], ...], tuple[tuple[View, ...], ...]]:
+        """Its subschemas with `$ref` and `allOf` followed, and its groups with those found on the way."""
+        found: dict[str, Any] = {}
+        groups = list(self.groups)
+        queue = list(self.every)
+        while queue and len(found) < _FOLLOWED:
+            pointer = queue.pop(0)
+            if pointer in found or pointer in self.above:
+                continue
+            spot = self.schema.at(pointer)
+            if spot is MISSING:
+                continue
+            found[pointer] = spot
+            if not isinstance(spot, dict):
+                continue
+            target = _target(spot.get("$ref"))
+            if target is not None:
+                queue.append(target)
+                if self.schema.draft7:
+                    found[pointer] = {}  # in draft 7 what stands beside `$ref` does not count
+                    continue
+            if isinstance(spot.get("allOf"), list):
+                queue.extend(f"{pointer}/allOf/{index}" for index in range(len(spot["allOf"])))
+        above = self.above | found.keys()
+        if len(above) < _FOLLOWED:
+            for pointer, spot in found.items():
+                for word in ("anyOf", "oneOf"):
+                    if isinstance(spot, dict) and isinstance(spot.get(word), list):
+                        branches = range(len(spot[word]))
+                        groups.append(
+                            tuple(View(self.schema, (f"{pointer}/{word}/{n}",), (), above) for n in branches)
+                        )
+        return tuple(found.items()), tuple(groups)
+
+
+class Open:
+    """The place of a tool without a schema: everything may stand there."""
+
+    known = False
+    types = TYPES
+    enum = None
+    is_pattern = False
+    properties: frozenset[str] = frozenset()
+    branches: tuple[tuple[View, ...], ...] = ()
+
+    def accepts(self, value: Json) -> bool:
+        return True
+
+    def declares(self, name: str) -> bool:
+        return False
+
+    def requires(self, name: str) -> bool:
+        return False
+
+    def child(self, segment: Segment) -> Open:
+        return self
+
+    def under(self, path: tuple[Segment | int, ...]) -> Open:
+        return self
+
+
+def _below(
+    pointer: str,
+    spot: Any,
+    segment: Segment,
+    every: list[str],
+    groups: list[tuple[View, ...]],
+    schema: Schema,
+) -> None:
+    """Add what one subschema says about the place one segment below."""
+    if not isinstance(spot, dict):
+        return
+    prefix_word = "items" if schema.draft7 and isinstance(spot.get("items"), list) else "prefixItems"
+    prefix = spot.get(prefix_word) if isinstance(spot.get(prefix_word), list) else []
+    rest = "additionalItems" if prefix_word == "items" else "items"
+    index = array_index(segment) if segment is not STAR else None
+    if segment is STAR and prefix:
+        options = [f"{pointer}/{prefix_word}/{n}" for n in range(len(prefix))]
+        options += [f"{pointer}/{rest}"] if rest in spot else []
+        groups.append(tuple(View(schema, (option,)) for option in options))
+    elif index is not None and index < len(prefix):
+        every.append(f"{pointer}/{prefix_word}/{index}")
+    elif (segment is STAR or index is not None) and rest in spot:
+        every.append(f"{pointer}/{rest}")
+    if segment is STAR:
+        return
+    named = spot.get("properties")
+    covered = isinstance(named, dict) and segment in named
+    if covered:
+        every.append(f"{pointer}/properties/{_escape(segment)}")
+    for pattern in (
+        spot.get("patternProperties") or {} if isinstance(spot.get("patternProperties"), dict) else {}
+    ):
+        if _matches(pattern, segment):
+            covered = True
+            every.append(f"{pointer}/patternProperties/{_escape(pattern)}")
+    if not covered and "additionalProperties" in spot:
+        every.append(f"{pointer}/additionalProperties")
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return compile_regex(pattern).search(text) is not None
+    except ValueError:
+        return False
+
+
+def _escape(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _target(reference: Any) -> str | None:
+    """The pointer that a local `$ref` names; None for anchors and everything else."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    pointer = unquote(reference[1:])
+    return pointer if pointer == "" or pointer.startswith("/") else None
+
+
+def _types(spot: dict[str, Any]) -> frozenset[str]:
+    """The types that one subschema admits by `type`, `enum` or `const` of its own."""
+    types = TYPES
+    if "type" in spot:
+        named = spot["type"] if isinstance(spot["type"], list) else [spot["type"]]
+        types = frozenset(named)
+        types -= {"integer"} if "number" in types else frozenset()
+    values = (
+        spot["enum"] if isinstance(spot.get("enum"), list) else [spot["const"]] if "const" in spot else None
+    )
+    if values is not None:
+        listed = frozenset(type_name(value) for value in values)
+        types = _both(types, listed - {"integer"} if "number" in listed else listed)
+    return types
+
+
+def _both(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    both = one & other
+    if ("integer" in one and "number" in other) or ("number" in one and "integer" in other):
+        both |= {"integer"}
+    return both
+
+
+def type_name(value: Json) -> str:
+    """The JSON type of a value; a whole number is an `integer`, `1.0` too."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
+    """The validator's errors, in an order of our own, so that it is the same in every process."""
+    found = [(error, tuple(error.instance_path)) for error in validator.iter_errors(value)]
+    found.sort(key=lambda each: (_order(each[1]), each[0].kind.name, str(each[0].schema_path)))
+    faults = []
+    for error, path in found[:most]:
+        facts = error.kind.as_dict()
+        facts.pop("context", None)
+        faults.append(Fault(path, error.kind.name, facts))
+    return faults
+
+
+def _order(path: Path) -> list[tuple[int, int, str]]:
+    return [(0, part, "") if isinstance(part, int) else (1, 0, part) for part in path]
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError(f"`{uri}` is outside the schema, and nothing is fetched or read")
+
+
+def _reason(error: BaseException) -> str:
+    """What the validator says about a bad schema, in one line of bounded length."""
+    text = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+    return " ".join(text.split())[:300]
+
+
+_FAILURES = (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError)

@@ -1,0 +1,96 @@
+"""Refuses a value that swallowed a parameter: markup of the call itself inside one field.
+
+A model that writes its calls as tags sometimes closes a field too late: the next parameter then
+stands inside this one's value, and storing it as text would lose it in silence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..grammar.ast import Json
+from .domain import Fault
+from .selector import Path
+
+SWALLOWED = Fault(
+    "swallowed-parameter",
+    "A field's value holds the markup of another parameter. Send each parameter as a field of its own.",
+)
+ONLY_TAGS = Fault("lost-arguments", "A field's value is nothing but call markup. Send the value itself.")
+
+_PREFIX = r"(?:[A-Za-z]{1,16}:|[|｜]{1,2}DSML[|｜]{1,2})?"
+# A tag that begins a parameter, with the name that it gives.
+_PARAMETER = re.compile(
+    rf"<{_PREFIX}param(?:eter)?(?:[ \t]{{1,8}}name[ \t]{{0,8}}=[ \t]{{0,8}}|[ \t]{{0,8}}=[ \t]{{0,8}})"
+    r"[\"']?(?P<name>[^\"'<>\s]{1,256})|<arg_key>[ \t\r\n]{0,8}(?P<key>[^<>]{1,256}?)[ \t\r\n]{0,8}</arg_key>"
+)
+_TAGS_ONLY = re.compile(
+    rf"\s*(?:</?{_PREFIX}(?:param(?:eter)?(?:[ =][^<>]{{0,256}})?|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
+)
+_TAG = 300  # code points that a closing tag may have
+_TAGS = 8  # closing tags looked at before a parameter tag
+
+
+def may_be_swallowed(text: str) -> bool:
+    """A cheap test that is false only where `fault_of` finds nothing in the text."""
+    return text[:64].lstrip()[:1] == "<" or "param" in text or "arg_key>" in text
+
+
+def fault_in(value: Json, declared: frozenset[str]) -> Fault | None:
+    """Why a call's own markup inside one of its values makes it unusable, or None.
+
+    `declared`: the properties that the schema names for the root object. Linear in the text.
+    """
+    lacking = declared.difference(value) if isinstance(value, dict) else declared
+    for path, text in _texts(value):
+        if "<" in text and may_be_swallowed(text):
+            found = _fault(text, str(path[-1]) if path else "", lacking)
+            if found is not None:
+                return found
+    return None
+
+
+def _texts(value: Json) -> list[tuple[Path, str]]:
+    """Every text in a value, with its path. Iterative."""
+    found: list[tuple[Path, str]] = []
+    stack: list[tuple[Path, Json]] = [((), value)]
+    while stack:
+        path, here = stack.pop()
+        if type(here) is str:
+            found.append((path, here))
+        elif type(here) is dict:
+            stack.extend(((key,), item) for key, item in here.items())
+        elif type(here) is list:
+            stack.extend((path, item) for item in here)
+    return found
+
+
+def _fault(text: str, field: str, lacking: frozenset[str]) -> Fault | None:
+    if len(text) <= 4096 and (_TAGS_ONLY.match(text) or text.strip() == f"</{field}>"):
+        return ONLY_TAGS
+    opened: dict[str, int] = {}
+    for match in _PARAMETER.finditer(text):
+        name = match["name"] or match["key"]
+        if name in lacking:
+            return SWALLOWED
+        for tag in _closed_before(text, match.start()):
+            if tag == field or tag in ("parameter", "param", "arg_value"):
+                if tag not in opened:
+                    opened[tag] = text.find(f"<{tag}")
+                if not 0 <= opened[tag] < match.start():
+                    return SWALLOWED
+    return None
+
+
+def _closed_before(text: str, end: int) -> list[str]:
+    """The names of the run of closing tags that ends at `end`, nearest first, white space aside."""
+    names: list[str] = []
+    while len(names) < _TAGS:
+        while end and text[end - 1] in " \t\r\n":
+            end -= 1
+        start = text.rfind("<", max(0, end - _TAG), end)
+        if start < 0 or text[start : start + 2] != "</" or text[end - 1] != ">":
+            break
+        names.append(re.sub(_PREFIX, "", text[start + 2 : end - 1], count=1))
+        end = start
+    return names
