@@ -23,10 +23,154 @@ class Code:
 
 CODES: Mapping[str, Code] = MappingProxyType(
     {
+        "G101": Code(
+            "unknown kind",
+            "No kind of rule has this name. The rule is inert: it changes nothing and claims nothing. "
+            "Within two edits of `allow`, `ask`, `deny`, `bound`, `root` or `rename`, or written "
+            "`forbid`, `block`, `reject`, `permit`, `confirm` or `require`, it is an error everywhere: "
+            "somebody counts on it. Correct the word, or say with `requires callgate` which version knows"
+            " it.",
+        ),
+        "G102": Code(
+            "statement out of place",
+            "The word begins no statement at this place: `pack` inside a `tool` block, `alias` outside "
+            "one, or a word that the language does not have. Move it to where it stands, or correct it.",
+        ),
+        "G103": Code(
+            "items of a statement",
+            "What follows the word of a statement is not what it wants: `pack kimi` without a version, "
+            "`use` with two names. The help shows how it is written.",
+        ),
         "G104": Code(
             "unknown field",
             "A selector names a field that the tool's schema does not have. Write the field as the schema "
             "spells it; the nearest one is proposed. Where the schema is open on purpose, declare the field.",
+        ),
+        "G110": Code(
+            "not in force yet",
+            "The statement is read and its form is checked, but it has no effect in this version. Nothing"
+            " needs to be done.",
+            Severity.NOTE,
+        ),
+        "G201": Code(
+            "unknown clause",
+            "The kind has no clause of this name, as in `alias /path form a` for `from`. Correct the "
+            "word; `callgate explain` and the docs list the clauses of each kind. A name that is meant as"
+            " a value is quoted.",
+        ),
+        "G202": Code(
+            "clause twice",
+            "A clause stands twice in one rule. Join the values with commas, or write two rules.",
+        ),
+        "G203": Code(
+            "selector",
+            "The rule lacks its selector, has one where its kind takes none, or has more than one. Write "
+            '`/field`, a quoted whole pointer such as `"/my key/x"`, or `""` for the whole value.',
+        ),
+        "G204": Code(
+            "clause missing",
+            "The kind cannot work without this clause: `alias /path` does not say which names to move. "
+            "Add it as the help shows.",
+        ),
+        "G205": Code(
+            "value of a clause",
+            "The value of a clause is not of the type, or not one of the words, that it takes: `scalar /x"
+            " as date`. The help lists what it takes.",
+        ),
+        "G206": Code(
+            "title",
+            "The quoted text in front is missing, empty, or stands where none belongs: `structural` needs"
+            " an ID, `default deny` a reason.",
+        ),
+        "G207": Code(
+            "something left over",
+            "A rule has more items than its kind takes. Take them away, or quote a name with a blank in it.",
+        ),
+        "G208": Code(
+            "never fires",
+            "The kind works only for the models that `for` names, and the rule names none. Add `for "
+            "FAMILY, …` with families or quoted regular expressions.",
+            Severity.WARNING,
+        ),
+        "G209": Code(
+            "regular expression",
+            "The expression does not compile. Rule files use RE2, which runs in linear time: look-around "
+            "and back-references do not exist in it, and repetitions are at most 1,000.",
+        ),
+        "G210": Code(
+            "suffix out of place",
+            "The statement takes no `for`, `when`, `note`, `named` or `shadow`: `let x = 1 when tool == "
+            '"t"`. A rule about names or settings takes no condition, since there are no arguments to '
+            "test yet.",
+        ),
+        "G211": Code(
+            "block",
+            "A block `{ … }` is missing, or stands where the statement has none.",
+        ),
+        "G220": Code(
+            "alias",
+            "An alias that cannot work: the canonical name among its own aliases, or one listed twice.",
+        ),
+        "G221": Code(
+            "alias of a declared field",
+            "A listed name is a property of its own in the tool's schema. It means something else there "
+            "and is never moved. Leave it out of `from`.",
+            Severity.WARNING,
+        ),
+        "G222": Code(
+            "step",
+            "A step of a `structural` block that can never be applied, or is not written as a step is: "
+            "`move /a to /b`, `set /a JSON`, `wrap /a`. The whole rule does nothing where one step cannot"
+            " be applied.",
+        ),
+        "G223": Code(
+            "unknown function",
+            "`structural … call NAME` names a function that the owner of the engine did not register. The"
+            " rule does nothing until it is.",
+            Severity.WARNING,
+        ),
+        "G224": Code(
+            "bound",
+            "A bound admits an integer (`integer LOW..HIGH`) or a boolean (`boolean`, or `boolean "
+            "lowercase`), and one of them only.",
+        ),
+        "G225": Code(
+            "selector that the kind cannot use",
+            "The selector points at the whole value, or at every item of an array, where the kind needs "
+            "one field.",
+        ),
+        "G226": Code(
+            "not what the schema says",
+            "The schema does not take at this place what the rule is for, so the rule can do nothing "
+            "useful: `scalar /x as number` on a text. Take the rule away, or name the right type.",
+            Severity.WARNING,
+        ),
+        "G227": Code(
+            "names of a rename",
+            "A name in `rename from` fits every name, stands twice, or is longer than 256 characters.",
+        ),
+        "G228": Code(
+            "schema file",
+            "The file of a `schema` rule is named relative to the rule file, inside the folder of its "
+            "pack: no absolute path, no drive, no `..`.",
+        ),
+        "G401": Code(
+            "test",
+            "A test holds `call JSON` and after it `expect …`; `model`, `policy`, `context`, `tools` and "
+            "`stop` stand at most once.",
+        ),
+        "G402": Code(
+            "expectation",
+            "`expect valid` takes nothing more, `expect repaired JSON [by RULE, …]` the arguments, "
+            "`unrepairable`, `denied` and `asked` a quoted part of the message.",
+        ),
+        "G501": Code(
+            "version",
+            "The version of a pack is a whole semantic version, such as `1.2.0` or `2.0.0-rc.1`.",
+        ),
+        "G502": Code(
+            "version range",
+            "A range of versions is written as in `>=1.0,<2`, `^1.2` or `==1.4.0`.",
         ),
     }
 )

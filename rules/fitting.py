@@ -1,0 +1,63 @@
+"""A statement laid into its form: its items by label, and everything that does not fit."""
+
+from __future__ import annotations
+
+from ..grammar.ast import Literal, Statement
+from ..grammar.diagnostics import Diagnostic
+from . import faults
+from .forms import FORMS, Form
+from .shapes import Fields, Group, fit
+
+
+def read_form(statement: Statement, form: Form, file: str) -> tuple[Fields | None, list[Diagnostic]]:
+    """The items of a statement by its form; None with an error where they do not fit."""
+    found = check_suffixes(statement, form.suffixes, file)
+    items, block = items_and_block(statement, form.block is not None)
+    if form.block is None and block is not None:
+        found.append(faults.unwanted_block(statement, file))
+    if form.block is not None and form.needs_block and block is None:
+        found.append(faults.missing_block(statement, form.usage, file))
+    fields = fit(form.shape, items)
+    if not isinstance(fields, Fields):
+        found.append(faults.wrong_shape(statement, form, fields, file))
+        return None, found
+    return (None if found else fields), found
+
+
+def check_form(statement: Statement, block: str, file: str) -> list[Diagnostic]:
+    """What is wrong with the shape of a statement in the block that the word `block` opens."""
+    form = FORMS[block].get(statement.word.text)
+    if form is None:
+        return [faults.unknown_statement(statement, block, FORMS[block], file)]
+    return read_form(statement, form, file)[1]
+
+
+def items_and_block(
+    statement: Statement, opens: bool
+) -> tuple[tuple[Group, ...], tuple[Statement, ...] | None]:
+    """The items and the block; for a statement that `opens` one a last `{}` is an empty block."""
+    items = statement.items
+    if opens and statement.block is None and items and len(items[-1]) == 1:
+        last = items[-1][0]
+        if isinstance(last, Literal) and last.value == {}:
+            return items[:-1], ()
+    return items, statement.block
+
+
+def check_suffixes(statement: Statement, allowed: frozenset[str], file: str) -> list[Diagnostic]:
+    """An error for each suffix that is not allowed, and for each quoted family that does not compile."""
+    written = {
+        "shadow": statement.word if statement.shadow else None,
+        "for": statement.families[0] if statement.families else None,
+        "when": statement.condition,
+        "note": statement.note,
+        "named": statement.name,
+    }
+    found = []
+    for suffix, node in written.items():
+        if node is not None and suffix not in allowed:
+            shown = "unless" if suffix == "when" and statement.unless else suffix
+            found.append(faults.wrong_suffix(statement, shown, node.span, file))
+    if "for" in allowed:
+        found += faults.check_families(statement.families, file)
+    return found

@@ -1,0 +1,158 @@
+"""The statements of the language that are no rules: where each may stand and what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .shapes import Shape, shape
+
+FOR = frozenset({"for"})
+WHEN = frozenset({"when"})
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One statement word in one block.
+
+    `suffixes`: which of `for` and `when` it takes. `block`: the word of the block that it opens, None
+    for none. `needs_block` False where the block may be left out. `in_force` False: it is read and its
+    shape is checked, and it has no meaning yet.
+    """
+
+    word: str
+    items: str  # see `shapes`
+    what: str  # one line for the docs
+    suffixes: frozenset[str] = frozenset()
+    block: str | None = None
+    needs_block: bool = True
+    in_force: bool = True
+
+    @property
+    def shape(self) -> Shape:
+        return shape(self.items)
+
+    @property
+    def usage(self) -> str:
+        """How it is written, for diagnostics and the docs."""
+        parts = [self.word, str(self.shape)]
+        if "for" in self.suffixes:
+            parts.append("[for FAMILY, …]")
+        if "when" in self.suffixes:
+            parts.append("[when CONDITION]")
+        if self.block is not None:
+            parts.append("{ … }" if self.needs_block else "[{ … }]")
+        return " ".join(part for part in parts if part)
+
+
+_DISABLE = Form(
+    "disable", "rule:NAME, because why:TEXT [until date:DATE]", "switches rules off, and says why"
+)
+_TEST = Form("test", "title:TEXT", "a call and what must become of it", block="test")
+
+_FILE = (
+    Form("pack", "name:NAME version:TEXT [what:TEXT]", "names the file"),
+    Form("requires", "callgate spec:TEXT", "the versions that the pack was written for"),
+    Form("use", "name:NAME [spec:TEXT]", "the rules of another pack, at this place in the order"),
+    Form("family", "name:NAME matches pattern:TEXT,", "a name for models, by their ids"),
+    Form("let", "name:NAME = value:JSON", "a name for a value"),
+    Form("policy", "profile:conservative|adaptive|recover", "the repair profile", FOR),
+    Form(
+        "default", "effect:allow|ask|deny [why:TEXT]", "what becomes of calls that no `allow` or `ask` fits"
+    ),
+    Form("tool", "name:NAME,", "rules for these tools", block="tool"),
+    _DISABLE,
+    _TEST,
+    Form("preset", "name:NAME", "how patient the gate is", FOR, "preset", False, in_force=False),
+    Form("surroundings", "text:TEXT,", "words that a model puts around its arguments", FOR, in_force=False),
+    Form("quote-token", "text:TEXT", "a token that a model prints for a quote", FOR, in_force=False),
+    Form("closing-form", "text:TEXT", "a closing tag that a model leaks", FOR, in_force=False),
+    Form("ground", "", "which calls ground a claim", block="ground", in_force=False),
+    Form("palette", "name:NAME", "which tools are offered", FOR | WHEN, "palette", in_force=False),
+)
+
+_TOOL = (_DISABLE, _TEST)
+
+_TEST_BLOCK = (
+    Form("model", "id:TEXT", "the model that sends the call"),
+    Form("policy", "profile:conservative|adaptive|recover", "the repair profile"),
+    Form("context", "values:OBJECT", "what the host knows about the call"),
+    Form("tools", "file:TEXT", "a file of tool definitions"),
+    Form("stop", "reason:TEXT", "why the model's answer stopped"),
+    Form(
+        "call",
+        "[tool:NAME] arguments:JSON [returns result:JSON] [fails error:TEXT]",
+        "the call: its arguments, or their raw text",
+    ),
+    Form(
+        "expect",
+        "outcome:valid|repaired|unrepairable|denied|asked [value:JSON] [by rule:NAME,]",
+        "what must become of the call above",
+    ),
+    Form("user", "[text:TEXT]", "a turn begins", in_force=False),
+    Form(
+        "offer", "expect tool:NAME, [forcing forced:NAME]", "the tools that must be offered", in_force=False
+    ),
+    Form("reason", "", "the model thinks", in_force=False),
+    Form(
+        "finish",
+        "claim:completion|assertion|unverified|none expect answer:accepted|rejected",
+        "the model claims to be done",
+        in_force=False,
+    ),
+)
+
+_GROUND = (
+    Form("reads", "tool:NAME,", "tools that only look", in_force=False),
+    Form("mutates", "tool:NAME,", "tools that change things", in_force=False),
+    Form("shell", "tool:NAME command:SELECTOR", "a tool whose command decides", in_force=False),
+    Form("exempt", "tool:NAME,", "tools whose results count as new each time", in_force=False),
+    Form("normalize", "tool:NAME, pattern:TEXT to text:TEXT", "what varies by itself", in_force=False),
+    Form("signal", "name:NAME from tool:NAME", "a fact that a result shows", WHEN, in_force=False),
+    Form("require", "signal:NAME, before completion", "facts that a completion needs", WHEN, in_force=False),
+    Form("surface", "selector:SELECTOR,", "where the identifiers of a claim stand", in_force=False),
+)
+
+_PALETTE = (
+    Form("offer", "tool:NAME, [hard]", "narrows to these tools", in_force=False),
+    Form("exclude", "tool:NAME, [hard]", "drops these tools", in_force=False),
+    Form("always", "tool:NAME,", "tools that survive every soft filter", in_force=False),
+    Form(
+        "force",
+        "tool:NAME [once] [until success] [at most times:NUMBER] [soft]",
+        "a tool that the model must call",
+        WHEN,
+        in_force=False,
+    ),
+)
+
+_PRESET = (
+    Form(
+        "cap",
+        "cap:NUMBER [refill refill:NUMBER] [strict]",
+        "how many steps without grounding",
+        in_force=False,
+    ),
+    Form(
+        "refill", "refill:NUMBER [cap cap:NUMBER] [strict]", "how many a grounding call gives", in_force=False
+    ),
+    Form("strict", "", "an assertion needs a read after a change", in_force=False),
+)
+
+
+def _by_word(forms: tuple[Form, ...]) -> Mapping[str, Form]:
+    return MappingProxyType({form.word: form for form in forms})
+
+
+# By the word of the block; None is the file itself.
+FORMS: Mapping[str | None, Mapping[str, Form]] = MappingProxyType(
+    {
+        None: _by_word(_FILE),
+        "tool": _by_word(_TOOL),
+        "test": _by_word(_TEST_BLOCK),
+        "ground": _by_word(_GROUND),
+        "palette": _by_word(_PALETTE),
+        "preset": _by_word(_PRESET),
+    }
+)

@@ -1,0 +1,255 @@
+"""The statements that are no rules, read: one frozen value each, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ..grammar.ast import Json, Statement, Text, Word
+from ..grammar.diagnostics import Diagnostic, Severity
+from ..grammar.span import NOWHERE, Span
+from . import faults
+from .catalog import kinds
+from .fitting import check_form, items_and_block, read_form
+from .forms import FORMS
+from .kind import Effect
+from .shapes import Fields
+from .testblock import TestCase, read_test
+from .versions import check_spec, check_version
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    name: str
+    version: str
+    what: str = ""
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Requires:
+    """The versions of callgate that the file was written for, a `semantic_version.SimpleSpec`."""
+
+    spec: str
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    name: str
+    spec: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models by name: those whose id one of the regular expressions is found in."""
+
+    name: str
+    patterns: tuple[str, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    name: str
+    value: Json
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`profile`: `conservative`, `adaptive` or `recover`. `families` None: for every model."""
+
+    profile: str
+    families: tuple[Word | Text, ...] | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    effect: Effect
+    why: str = ""
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """A tool's name; with `glob` a pattern in which `*` and `?` stand for others."""
+
+    text: str
+    glob: bool = False
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBlock:
+    """Rules for some tools. `in_glob`: one of its names is a glob."""
+
+    names: tuple[ToolName, ...]
+    block: tuple[Statement, ...]
+    span: Span = NOWHERE
+
+    @property
+    def in_glob(self) -> bool:
+        return any(name.glob for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Disable:
+    """Rules by name, structural ID, kind or glob; off through the UTC day `until` (`YYYY-MM-DD`)."""
+
+    rules: tuple[str, ...]
+    why: str
+    until: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A statement without meaning in this version; what it opens was checked with it."""
+
+    word: str
+    span: Span = NOWHERE
+
+
+Declaration: TypeAlias = (
+    "Pack | Requires | Use | Family | Let | Policy | Default | ToolBlock | Disable | TestCase | Pending"
+)
+
+
+def words(block: str | None = None) -> frozenset[str]:
+    """The words that begin a statement: of the file (None), or of the block that this word opens."""
+    if block is None:
+        return frozenset(FORMS[None])
+    if block == "tool":
+        return frozenset(FORMS["tool"]) | frozenset(kinds()) | {"shadow"}
+    if block in FORMS:
+        return frozenset(FORMS[block])
+    kind = kinds().get(block)
+    return frozenset() if kind is None or kind.block is None else kind.block
+
+
+def read(
+    statement: Statement, block: str | None = None, file: str = "<text>"
+) -> tuple[Declaration | None, list[Diagnostic]]:
+    """Read a statement that is no rule, standing in `block` (None: the file, or `tool`).
+
+    Nothing is returned for a statement that has errors. Rules of a tool block are `reader.read_rule`'s.
+    """
+    form = FORMS[block].get(statement.word.text)
+    if form is None:
+        if block is None and statement.word.text in kinds():
+            return None, [faults.rule_outside(statement, block, file)]
+        return None, [faults.unknown_statement(statement, block, words(block), file)]
+    fields, found = read_form(statement, form, file)
+    if not form.in_force:
+        found.append(faults.not_in_force(statement, file))
+        if form.block is not None:
+            for inner in statement.block or ():
+                found += check_form(inner, form.block, file)
+    if fields is None:
+        return None, found
+    reader = _READERS.get(form.word)
+    if reader is None:
+        return Pending(form.word, statement.span), found
+    declaration, more = reader(statement, fields, file)
+    wrong = any(fault.severity is Severity.ERROR for fault in more)
+    return (None if wrong else declaration), found + more
+
+
+Read: TypeAlias = "tuple[Declaration | None, list[Diagnostic]]"
+
+
+def _pack(statement: Statement, fields: Fields, file: str) -> Read:
+    version = fields.name("version")
+    found = _checked(check_version, version, fields, "version", "G501", file)
+    return Pack(fields.name("name"), version, fields.text("what") or "", statement.span), found
+
+
+def _requires(statement: Statement, fields: Fields, file: str) -> Read:
+    spec = fields.name("spec")
+    return Requires(spec, statement.span), _checked(check_spec, spec, fields, "spec", "G502", file)
+
+
+def _use(statement: Statement, fields: Fields, file: str) -> Read:
+    spec = fields.text("spec")
+    found = [] if spec is None else _checked(check_spec, spec, fields, "spec", "G502", file)
+    return Use(fields.name("name"), spec, statement.span), found
+
+
+def _family(statement: Statement, fields: Fields, file: str) -> Read:
+    atoms = [atom for atom in fields.groups["pattern"] if isinstance(atom, Text)]
+    found = [bad for atom in atoms if (bad := faults.check_regex(atom, file)) is not None]
+    return Family(fields.name("name"), fields.names("pattern"), statement.span), found
+
+
+def _let(statement: Statement, fields: Fields, _file: str) -> Read:
+    return Let(fields.name("name"), fields.json("value"), statement.span), []
+
+
+def _policy(statement: Statement, fields: Fields, _file: str) -> Read:
+    return Policy(fields.name("profile"), statement.families, statement.span), []
+
+
+def _default(statement: Statement, fields: Fields, file: str) -> Read:
+    effect, why = Effect(fields.name("effect")), fields.text("why")
+    found = []
+    if why is None and effect is not Effect.ALLOW:
+        message = f"`default {effect.value}` must say why"
+        help_ = f'write `default {effect.value} "WHY"`'
+        found.append(Diagnostic("G206", message, statement.span, help=help_, file=file))
+    if why is not None and effect is Effect.ALLOW:
+        message = "`default allow` takes no reason"
+        found.append(Diagnostic("G206", message, fields.atom("why").span, help="leave it out", file=file))
+    return Default(effect, why or "", statement.span), found
+
+
+def _tool(statement: Statement, fields: Fields, file: str) -> Read:
+    names: dict[str, ToolName] = {}
+    found = []
+    for atom in fields.groups["name"]:
+        text = atom.value if isinstance(atom, Text) else atom.text if isinstance(atom, Word) else ""
+        if not text:
+            found.append(Diagnostic("G103", "a tool's name is not empty", atom.span, file=file))
+        elif text in names:
+            found.append(Diagnostic("G103", f"`{text[:64]}` is named twice", atom.span, file=file))
+        glob = isinstance(atom, Text) and ("*" in text or "?" in text)
+        names[text] = ToolName(text, glob, atom.span)
+    return ToolBlock(tuple(names.values()), items_and_block(statement, True)[1] or (), statement.span), found
+
+
+def _disable(statement: Statement, fields: Fields, _file: str) -> Read:
+    return Disable(fields.names("rule"), fields.name("why"), fields.text("date"), statement.span), []
+
+
+def _test(statement: Statement, fields: Fields, file: str) -> Read:
+    return read_test(statement, fields.name("title"), file)
+
+
+_READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyType(
+    {
+        "pack": _pack,
+        "requires": _requires,
+        "use": _use,
+        "family": _family,
+        "let": _let,
+        "policy": _policy,
+        "default": _default,
+        "tool": _tool,
+        "disable": _disable,
+        "test": _test,
+    }
+)
+
+
+def _checked(
+    check: Callable[[str], None], text: str, fields: Fields, label: str, code: str, file: str
+) -> list[Diagnostic]:
+    try:
+        check(text)
+    except ValueError as error:
+        return [Diagnostic(code, str(error), fields.atom(label).span, file=file)]
+    return []

@@ -1,0 +1,160 @@
+"""The tests in rule files, read: a call and what must become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..grammar.ast import Json, Statement, Text
+from ..grammar.diagnostics import Diagnostic, Severity
+from ..grammar.span import NOWHERE, Span
+from . import faults
+from .fitting import items_and_block, read_form
+from .forms import FORMS
+from .shapes import Fields
+
+SETTINGS = frozenset({"model", "policy", "context", "tools", "stop"})
+TURNS = frozenset({"user", "offer", "reason", "finish"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What must become of a call.
+
+    `arguments`: of `repaired` alone, the arguments by value and type. `by`: entries that the changes must
+    fit, exactly as a set; None where not said. `part`: a part of the message to the model, or of the reason.
+    """
+
+    outcome: str
+    arguments: Json = None
+    by: tuple[str, ...] | None = None
+    part: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class CallStep:
+    """One call. Where it was written as text, `raw`, `arguments` is that text, to be read as it came."""
+
+    arguments: Json
+    expectation: Expectation
+    raw: bool = False
+    tool: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """A test in a rule file. One of turns is checked for shape and not `in_force`: it has no calls here."""
+
+    __test__: ClassVar[bool] = False  # pytest need not look at it
+
+    title: str
+    calls: tuple[CallStep, ...] = ()
+    model: str | None = None
+    policy: str | None = None
+    context: Mapping[str, Json] | None = None
+    tools: str | None = None
+    stop: str | None = None
+    in_force: bool = True
+    span: Span = NOWHERE
+
+
+def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | None, list[Diagnostic]]:
+    """Read the block of a `test`; None with the errors of all its steps."""
+    found: list[Diagnostic] = []
+    settings: dict[str, Fields] = {}
+    calls: list[CallStep] = []
+    waiting: tuple[Statement, Fields] | None = None  # a call whose expectation is still to come
+    pending: Statement | None = None  # the first step that needs a session
+    complete = True
+    for step in items_and_block(statement, True)[1] or ():
+        word = step.word.text
+        form = FORMS["test"].get(word)
+        if form is None:
+            found.append(faults.unknown_statement(step, "test", FORMS["test"], file))
+            continue
+        fields, wrong = read_form(step, form, file)
+        found += wrong
+        if fields is None:
+            complete = False
+        elif word in SETTINGS:
+            if word in settings:
+                found.append(Diagnostic("G401", f"`{word}` stands twice in the test", step.span, file=file))
+            settings[word] = fields
+        elif word in TURNS or "result" in fields or "error" in fields:
+            pending = pending or step
+        elif word == "call":
+            if waiting is not None:
+                found.append(_no_expectation(waiting[0], file))
+            waiting = step, fields
+        elif waiting is None:
+            message = "`expect` follows the `call` that it is about"
+            found.append(Diagnostic("G401", message, step.span, file=file))
+        else:
+            expectation, wrong = _expectation(step, fields, file)
+            found += wrong
+            calls.append(_call(waiting, expectation))
+            waiting = None
+    if pending is not None:
+        found.append(faults.not_in_force(pending, file))
+        calls = []
+    elif waiting is not None and complete:
+        found.append(_no_expectation(waiting[0], file))
+    elif not calls and complete and not found:
+        message = f"the test `{title[:64]}` has no `call`"
+        found.append(Diagnostic("G401", message, statement.span, help=_SHAPE, file=file))
+    if any(fault.severity is Severity.ERROR for fault in found):
+        return None, found
+    context = settings["context"].json("values") if "context" in settings else None
+    case = TestCase(
+        title,
+        tuple(calls),
+        settings["model"].name("id") if "model" in settings else None,
+        settings["policy"].name("profile") if "policy" in settings else None,
+        context if isinstance(context, dict) else None,
+        settings["tools"].name("file") if "tools" in settings else None,
+        settings["stop"].name("reason") if "stop" in settings else None,
+        pending is None,
+        statement.span,
+    )
+    return case, found
+
+
+_SHAPE = "write `call JSON` and below it `expect …`"
+
+
+def _no_expectation(call: Statement, file: str) -> Diagnostic:
+    return Diagnostic("G401", "no `expect` follows this `call`", call.span, help=_SHAPE, file=file)
+
+
+def _call(step: tuple[Statement, Fields], expectation: Expectation) -> CallStep:
+    statement, fields = step
+    raw = isinstance(fields.atom("arguments"), Text)
+    return CallStep(fields.json("arguments"), expectation, raw, fields.text("tool"), statement.span)
+
+
+def _expectation(step: Statement, fields: Fields, file: str) -> tuple[Expectation, list[Diagnostic]]:
+    outcome = fields.name("outcome")
+    atom = fields.atom("value") if "value" in fields else None
+    message = None
+    if outcome == "repaired":
+        if atom is None:
+            message = "`expect repaired` says what the arguments become"
+    elif "rule" in fields:
+        message = f"`expect {outcome}` takes no `by`: only a repaired call has changes"
+    elif outcome == "valid" and atom is not None:
+        message = "`expect valid` takes nothing more: the arguments stay as they are"
+    elif atom is not None and not isinstance(atom, Text):
+        message = f"`expect {outcome}` takes a quoted part of the message"
+    found = [] if message is None else [Diagnostic("G402", message, step.span, file=file)]
+    repaired = outcome == "repaired" and atom is not None
+    expectation = Expectation(
+        outcome,
+        fields.json("value") if repaired else None,
+        fields.names("rule") if "rule" in fields else None,
+        atom.value if isinstance(atom, Text) and not repaired else None,
+        step.span,
+    )
+    return expectation, found
