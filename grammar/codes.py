@@ -172,5 +172,76 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "version range",
             "A range of versions is written as in `>=1.0,<2`, `^1.2` or `==1.4.0`.",
         ),
+        "G301": Code(
+            "many places where one is meant",
+            "A selector with `*` is many places, so a test on it needs `any` (one is enough) or "
+            '`every` (all must): `deny "…" when any /edits/*/path under "/etc"`.',
+        ),
+        "G302": Code(
+            "nothing to be relative to",
+            "`./x` is relative to the item that `any` or `every` looks at, and stands only inside "
+            'their parentheses: `any /edits/* (./path under "/etc")`. Elsewhere write the place from '
+            "the root, `/x`.",
+        ),
+        "G303": Code(
+            "`any` or `every` without `*`",
+            '`any` and `every` visit what a `*` stands for. Write `any /tags/* == "x"` for the items '
+            "of the array at `/tags`; for a test on the array itself leave the word out: `/tags "
+            'contains "x"`.',
+        ),
+        "G304": Code(
+            "unknown name in a condition",
+            "The name is none of the language's and no `let` gives it. A text needs quotes; what the "
+            "host gives is `context.NAME`.",
+        ),
+        "G305": Code(
+            "unknown function, or other arguments",
+            'The functions are `count(SEL)`, `length(SEL)`, `turn.calls(TOOL)` and `runs(SEL, "PROGRAM")`.',
+        ),
+        "G306": Code(
+            "unknown type",
+            "After `is` stands a JSON type, without quotes: `string`, `number`, `integer`, `boolean`, "
+            "`array`, `object` or `null`. `1.0` is an integer, `true` is no number.",
+        ),
+        "G307": Code(
+            "`in` takes a list",
+            'Write the values in brackets, `/mode in ["fast", "safe"]`, or name a `let` that is a '
+            'list. To look into an array of the call, turn the test round: `/tags contains "x"`.',
+        ),
+        "G308": Code(
+            "a pattern that cannot be used",
+            "Patterns are RE2, which matches in linear time; look-around and back-references are not "
+            "in it. Split such a pattern into two tests: `/x matches 'a' and /x not matches 'b'`.",
+        ),
+        "G309": Code(
+            "no path after `under`",
+            '`under` takes a quoted path or a `let` that is one: `/path under "/repo"`. The path '
+            "itself must be plain: no scheme, no `~`, no encoded dot or slash, no name that Windows "
+            "reads in its own way.",
+        ),
+        "G310": Code(
+            "a test that types decide",
+            "What is compared can never be equal, has no order, or is not what the test is for, so "
+            "the answer is the same for every call. Compare with a value of the type that the schema "
+            "gives the place.",
+            Severity.WARNING,
+        ),
+        "G311": Code(
+            "an `allow` with an open pattern",
+            "`matches` finds its pattern anywhere in the text, so what stands around it is allowed "
+            "too: `'git status'` also fits `git status; rm -rf /`. Use `fullmatches`, or anchor both "
+            "ends of each side.",
+            Severity.WARNING,
+        ),
+        "G312": Code(
+            "unknown test",
+            "The tests are `==` `!=` `<` `<=` `>` `>=`, `in`, `contains`, `is`, `starts-with`, "
+            "`ends-with`, `matches`, `fullmatches` and `under`.",
+        ),
+        "G313": Code(
+            "a text is wanted",
+            "`starts-with`, `ends-with`, `matches`, `fullmatches` and `contains` do not take a "
+            'selector: text is quoted, `/path starts-with "/etc"`, or the name of a `let`.',
+        ),
     }
 )
