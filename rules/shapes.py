@@ -12,26 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from ..grammar.ast import STAR, Atom, Day, Json, Literal, Pointer, Segment, Text, Word
+from ..grammar.ast import Atom, Day, Json, Literal, Pointer, Text, Word
+from ..grammar.pointer import read_pointer
 from ..grammar.span import Span
 
 Group = tuple[Atom, ...]
-
-
-def pointer(text: str) -> tuple[Segment, ...]:
-    """The segments of a whole quoted selector (RFC 6901); a whole segment `*` is every item.
-
-    Raises:
-        ValueError: it neither is empty nor begins with `/`, or has a `~` that is neither `~0` nor `~1`.
-    """
-    if not text:
-        return ()
-    if not text.startswith("/"):
-        raise ValueError('a quoted selector is "" or begins with `/`')
-    parts = text[1:].split("/")
-    if any("~" in part.replace("~0", "").replace("~1", "") for part in parts):
-        raise ValueError("in a selector `~` is written `~0` and `/` inside a name `~1`")
-    return tuple(STAR if p == "*" else p.replace("~1", "/").replace("~0", "~") for p in parts)
 
 
 def selector(atom: Atom) -> Pointer | None:
@@ -40,7 +25,7 @@ def selector(atom: Atom) -> Pointer | None:
         return atom
     if isinstance(atom, Text):
         try:
-            return Pointer(pointer(atom.value), span=atom.span)
+            return Pointer(read_pointer(atom.value), span=atom.span)
         except ValueError:
             return None
     return None

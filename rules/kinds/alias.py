@@ -30,7 +30,12 @@ class Alias(Kind):
     acts_on_parent = True
     clauses: ClassVar = {
         "from": {"type": "list", "required": True, "schema": {"type": "string", "empty": False}},
-        "accepting": {"type": "list", "allowed": list(TYPES)},
+        # A bare `null` is the value; here it names the type.
+        "accepting": {
+            "type": "list",
+            "allowed": list(TYPES),
+            "schema": {"coerce": lambda word: "null" if word is None else word},
+        },
         "empty-is-missing": {"type": "boolean"},
     }
     note = "A field was sent under another name. Use the field names of the schema."
