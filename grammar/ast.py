@@ -209,6 +209,8 @@ class Statement:
     comments: tuple[str, ...] = ()  # the comment lines above it, each without `#` and one blank
     trailing: str | None = None  # the comment on its (first) line
     closing: tuple[str, ...] = ()  # the comment lines before the `}` of its block
+    # Where empty lines stand: an index of `comments`, or their number for the statement itself.
+    blanks: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,14 @@ class Diagnostic:
     related: tuple[tuple[Span, str], ...] = ()
 
 
+class GrammarError(Exception):
+    """A text that cannot be read at all, with what is wrong with it."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("; ".join(diagnostic.message for diagnostic in diagnostics))
+        self.diagnostics = diagnostics
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to `name`, or None when none is close. Names over 64 characters have none."""
     if len(name) > 64:
