@@ -57,6 +57,7 @@ def check_condition(
     from the root of the arguments, `./x` made absolute, and are None without a schema. `effect` is
     that of a permission rule (`allow`, `ask`, `deny`), else None: other rules look at arguments before
     they are mended, so there an unknown field is a warning, and a type that the schema refuses is fine.
+    `present` and `missing` may ask for any field.
     """
     scope = _Scope(lets, place_types, declares, effect, None)
     return [replace(found, file=file) for found in scope.condition(condition)]
@@ -153,7 +154,9 @@ class _Scope:
             yield _error("G312", f"unknown test `{name}`", test.span, help)
         elif name == "is":
             yield from _type_name(right)
-        elif isinstance(right, Pointer) and name in (*TEXTUAL, "contains"):
+        elif isinstance(right, Pointer) and (
+            name in TEXTUAL or (name == "contains" and not isinstance(test.left, Word))
+        ):
             yield _error(
                 "G309" if name == "under" else "G313",
                 f"a selector after `{name}`, which takes a text",
@@ -163,8 +166,7 @@ class _Scope:
         elif name == "in":
             yield from self.term(right)
             if type(self.value(right)) is not list and not self.unnamed(right):
-                help = "write `in [...]`" if not isinstance(right, Text) else f"write `in [{shown(right)}]`"
-                yield _error("G307", "`in` takes a list", right.span, help)
+                yield _error("G307", "`in` takes a list", right.span, _list_help(test.left, right))
         elif name in TEXTUAL:
             yield from self.term(right)
             if not self.unnamed(right):
@@ -345,6 +347,15 @@ class _Scope:
         if isinstance(term, Word):
             return None if term.text in WORDS or is_context(term) else self.lets.get(term.text)
         return term.value if isinstance(term, Text | Literal) else None
+
+
+def _list_help(left: Term | Item, right: Term) -> str:
+    if isinstance(right, Text):
+        return f"write `in [{shown(right)}]`"
+    if not isinstance(left, Item) and (is_context(right) or isinstance(right, Pointer)):
+        if not (isinstance(left, Pointer) and isinstance(right, Pointer)):
+            return f"write `{shown(right)} contains {shown(left)}`"
+    return "write `in [...]`"
 
 
 def _type_name(right: Term) -> Iterator[Diagnostic]:

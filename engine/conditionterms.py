@@ -71,5 +71,5 @@ def shown(term: Term) -> str:
         case Word(text):
             return text
         case Function(name, arguments):
-            shown = (shown(each) for each in arguments if isinstance(each, Pointer | Text | Literal | Word))
-            return f"{name.text}({', '.join(shown)})"
+            parts = (shown(each) for each in arguments if isinstance(each, Pointer | Text | Literal | Word))
+            return f"{name.text}({', '.join(parts)})"

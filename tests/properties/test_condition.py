@@ -6,6 +6,9 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from callgate.engine.condition import Env, Names, compile_condition
 from callgate.grammar.ast import (
     STAR,
@@ -20,13 +23,13 @@ from callgate.grammar.ast import (
     Pointer,
     Presence,
     Quantified,
-    Test as Compare,
     Text,
     Truth,
     Word,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from callgate.grammar.ast import (
+    Test as Compare,
+)
 
 _SPEC = importlib.util.spec_from_file_location(
     "condition_spec", Path(__file__).parents[1] / "spec" / "condition.py"
@@ -86,8 +89,23 @@ STARRED = st.builds(
 )
 TOOLS = st.sampled_from([Word("read"), Text("edit")])
 WORDS = st.sampled_from(
-    "tool model context.role context.a.b context.cwd turn.step turn.repeats result.ok result.text result.exit_code "
-    "workspace words nothing turn.calls context".split()
+    [
+        "tool",
+        "model",
+        "context.role",
+        "context.a.b",
+        "context.cwd",
+        "turn.step",
+        "turn.repeats",
+        "result.ok",
+        "result.text",
+        "result.exit_code",
+        "workspace",
+        "words",
+        "nothing",
+        "turn.calls",
+        "context",
+    ]
 ).map(Word)
 FUNCTIONS = (
     st.builds(lambda p: Function(Word("count"), (p,)), POINTERS)
@@ -98,18 +116,26 @@ FUNCTIONS = (
 CONSTANTS = st.builds(Text, TEXTS) | st.builds(Literal, VALUES)
 TERMS = POINTERS | CONSTANTS | WORDS | FUNCTIONS
 LEFT = POINTERS | POINTERS | st.just(Item()) | TERMS
-TYPES = st.sampled_from("string number integer boolean array object".split()).map(Word) | st.just(Literal(None))
+TYPES = st.sampled_from(["string", "number", "integer", "boolean", "array", "object"]).map(Word) | st.just(
+    Literal(None)
+)
 TESTS = (
     st.builds(
         Compare,
         LEFT,
-        st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "in", "contains", "starts-with", "ends-with", "nonsense"]),
+        st.sampled_from(
+            ["==", "!=", "<", "<=", ">", ">=", "in", "contains", "starts-with", "ends-with", "nonsense"]
+        ),
         TERMS,
         st.booleans(),
     )
-    | st.builds(Compare, LEFT, st.just("in"), st.builds(Literal, st.lists(SCALARS, max_size=3)), st.booleans())
+    | st.builds(
+        Compare, LEFT, st.just("in"), st.builds(Literal, st.lists(SCALARS, max_size=3)), st.booleans()
+    )
     | st.builds(Compare, LEFT, st.just("is"), TYPES, st.booleans())
-    | st.builds(Compare, LEFT, st.just("under"), st.builds(Text, PATHS) | st.just(Word("workspace")), st.booleans())
+    | st.builds(
+        Compare, LEFT, st.just("under"), st.builds(Text, PATHS) | st.just(Word("workspace")), st.booleans()
+    )
     | st.builds(
         Compare,
         LEFT,
@@ -134,7 +160,8 @@ CONDITIONS = st.recursive(
     max_leaves=5,
 )
 CONTEXTS = st.none() | st.fixed_dictionaries(
-    {}, optional={"role": SCALARS, "a": VALUES, "cwd": st.sampled_from(["/repo", "/", "a", 5, None, "/repo/b"])}
+    {},
+    optional={"role": SCALARS, "a": VALUES, "cwd": st.sampled_from(["/repo", "/", "a", 5, None, "/repo/b"])},
 )
 ENVS = st.none() | st.builds(
     Env,
@@ -146,7 +173,9 @@ NAMES = st.builds(
     Names,
     tool=st.just("edit"),
     model=st.none() | st.just("ab"),
-    lets=st.fixed_dictionaries({"workspace": st.sampled_from(["/repo", "/", "b", 5]), "words": st.just(["a", 1])}),
+    lets=st.fixed_dictionaries(
+        {"workspace": st.sampled_from(["/repo", "/", "b", 5]), "words": st.just(["a", 1])}
+    ),
     cwd=st.none() | st.sampled_from(["/repo", "a"]),
     runs=st.none() | st.just(runs),
 )
@@ -176,7 +205,7 @@ def test_what_is_true_positively_is_true(condition, names, arguments, env):
 @settings(max_examples=200, deadline=None)
 @given(CONDITIONS, NAMES, ARGUMENTS, st.sampled_from(["a", "b"]))
 def test_a_key_that_the_call_lacks_never_makes_the_positive_reading_true(condition, names, arguments, key):
-    """Adding a place can only add what is positively there, unless the condition counts or compares wholes."""
+    """Adding a place only adds what is positively there, unless the condition counts or compares wholes."""
     if type(arguments) is not dict or spec_counts(condition):
         return
     less = {name: value for name, value in arguments.items() if name != key}

@@ -119,7 +119,9 @@ class Spec:
             base = item[0] if condition.pointer.relative else self.arguments
             return self.quantified(condition, list(condition.pointer.segments), base, positive)
         if isinstance(condition, Truth):
-            return self.one(self.term(condition.term, item), positive, lambda v: v if kind_of(v) == "boolean" else None)
+            return self.one(
+                self.term(condition.term, item), positive, lambda v: v if kind_of(v) == "boolean" else None
+            )
         return self.test(condition, item, positive)
 
     def after(self, condition):
@@ -148,7 +150,11 @@ class Spec:
                 return GONE
             if kind_of(value) == "object" and segment in value:
                 value = value[segment]
-            elif kind_of(value) == "array" and re.fullmatch("0|[1-9][0-9]{0,8}", segment) and int(segment) < len(value):
+            elif (
+                kind_of(value) == "array"
+                and re.fullmatch("0|[1-9][0-9]{0,8}", segment)
+                and int(segment) < len(value)
+            ):
                 value = value[int(segment)]
             else:
                 return GONE
@@ -186,7 +192,9 @@ class Spec:
         if word in ("result.ok", "result.text", "result.exit_code"):
             if env is None or env.result is None:
                 return UNKNOWN
-            found = {"ok": env.result.ok, "text": env.result.text, "exit_code": env.result.exit_code}[word[7:]]
+            found = {"ok": env.result.ok, "text": env.result.text, "exit_code": env.result.exit_code}[
+                word[7:]
+            ]
             return UNKNOWN if found is None else found
         return self.names.lets.get(word, UNKNOWN)
 
@@ -237,7 +245,9 @@ class Spec:
         return self.one(
             left,
             positive,
-            lambda value: self.one(right, positive, lambda other: self.binary(test.operator, value, other, positive)),
+            lambda value: self.one(
+                right, positive, lambda other: self.binary(test.operator, value, other, positive)
+            ),
         )
 
     def has_type(self, value, name):
@@ -261,9 +271,15 @@ class Spec:
                 value, other = [ord(c) for c in value], [ord(c) for c in other]
             else:
                 return None
-            return {"<": value < other, "<=": value <= other, ">": value > other, ">=": value >= other}[operator]
+            return {"<": value < other, "<=": value <= other, ">": value > other, ">=": value >= other}[
+                operator
+            ]
         if operator == "in":
-            return kleene_or(self.equal(value, each, positive) for each in other) if kinds[1] == "array" else None
+            return (
+                kleene_or(self.equal(value, each, positive) for each in other)
+                if kinds[1] == "array"
+                else None
+            )
         if operator == "contains":
             if kinds[0] == "array":
                 return any(canonical(each) == canonical(other) for each in value)
