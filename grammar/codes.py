@@ -25,8 +25,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
     {
         "G001": Code(
             "unexpected character",
-            "A character that begins nothing in the language, such as `@` or a no-break space: `tool my@tool`. "
-            'Names and segments of selectors with other characters are quoted: `tool "my@tool"`, `/"a:b"`.',
+            "A character that begins nothing in the language, such as `@` or a no-break space: `tool "
+            'my@tool`. Names and segments of selectors with other characters are quoted: `tool "my@tool"`, '
+            '`/"a:b"`.',
         ),
         "G002": Code(
             "control character",
@@ -50,11 +51,13 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G006": Code(
             "bracket not closed",
-            "A `(`, `[` or the `{` of a JSON value is never closed: `when (/a == 1 or /b == 2`. Add what closes it.",
+            "A `(`, `[` or the `{` of a JSON value is never closed: `when (/a == 1 or /b == 2`. Add what "
+            "closes it.",
         ),
         "G007": Code(
             "bracket that closes nothing",
-            "A `)`, `]` or `}` has nothing to close, or closes something else: `in [1, 2)`. Remove or correct it.",
+            "A `)`, `]` or `}` has nothing to close, or closes something else: `in [1, 2)`. Remove or "
+            "correct it.",
         ),
         "G008": Code(
             "characters of a text",
@@ -64,25 +67,26 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G009": Code(
             "backslash in a pattern",
-            r'A pattern between double quotes is unescaped twice, by JSON and as an expression: `"\bfoo"` would '
-            r"be a backspace. Write it raw: `matches '\bfoo'`. A quote in a raw pattern is `\x27`.",
+            r'A pattern between double quotes is unescaped twice, by JSON and as an expression: `"\bfoo"` '
+            r"would be a backspace. Write it raw: `matches '\bfoo'`. A quote in a raw pattern is `\x27`.",
         ),
         "G010": Code(
             "number",
-            "Numbers are those of JSON and are kept exactly: `007`, `+1`, `1e999` and more digits than a double "
-            "keeps are refused, as are integers of more than 640 digits. A name that begins with a digit is "
-            'quoted: `tool "7zip"`.',
+            "Numbers are those of JSON and are kept exactly: `007`, `+1`, `1e999` and more digits than a "
+            "double keeps are refused, as are integers of more than 640 digits. A name that begins with a "
+            'digit is quoted: `tool "7zip"`.',
         ),
         "G011": Code("day", "There is no such day: `until 2026-02-30`. Days are written `YYYY-MM-DD`."),
         "G012": Code(
             "selector",
-            'A selector cannot be read. `/` alone may mean the whole value, `""`, or the field with the empty '
-            'name, `/""`; an empty segment inside is written `/a/""/b`. `~` is `~0`, `/` in a key `~1`.',
+            'A selector cannot be read. `/` alone may mean the whole value, `""`, or the field with the '
+            'empty name, `/""`; an empty segment inside is written `/a/""/b`. `~` is `~0`, `/` in a key '
+            "`~1`.",
         ),
         "G013": Code(
             "name",
-            "A bare name is made of `A-Z a-z 0-9 _ - .`, begins with a letter or `_` and ends with one or a digit. "
-            'Every other name is quoted: `"search_*"`, `"größe"`.',
+            "A bare name is made of `A-Z a-z 0-9 _ - .`, begins with a letter or `_` and ends with one or a "
+            'digit. Every other name is quoted: `"search_*"`, `"größe"`.',
         ),
         "G014": Code(
             "word of the language as a name",
@@ -91,32 +95,34 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G015": Code(
             "duplicate key",
-            'A JSON object has a key twice: `{"a": 1, "a": 2}`. Readers differ in which one they keep. Remove one.',
+            'A JSON object has a key twice: `{"a": 1, "a": 2}`. Readers differ in which one they keep. '
+            "Remove one.",
         ),
         "G016": Code(
             "not JSON",
-            "Values in brackets are JSON: texts in double quotes, no comma before `]` or `}`, no `NaN`, no names: "
-            '`["a", "b"]`, `{"a": 1}`.',
+            "Values in brackets are JSON: texts in double quotes, no comma before `]` or `}`, no `NaN`, no "
+            'names: `["a", "b"]`, `{"a": 1}`.',
         ),
         "G017": Code(
             "nested too deep",
-            "Blocks, JSON values and conditions nest at most 64 levels deep. What needs more is better said in parts.",
+            "Blocks, JSON values and conditions nest at most 64 levels deep. What needs more is better said "
+            "in parts.",
         ),
         "G018": Code(
             "no statement",
-            "A statement begins with its word: `alias`, `tool`. A line that belongs to the statement above, such as "
-            "one with its `when`, is indented deeper than that statement's first line.",
+            "A statement begins with its word: `alias`, `tool`. A line that belongs to the statement above, "
+            "such as one with its `when`, is indented deeper than that statement's first line.",
         ),
         "G019": Code(
             "statement indented deeper",
-            "A line that begins with a statement word begins a statement, even where its indentation looks as if the "
-            "one above went on. Give both the same indentation; `callgate fmt` does.",
+            "A line that begins with a statement word begins a statement, even where its indentation looks "
+            "as if the one above went on. Give both the same indentation; `callgate fmt` does.",
             Severity.WARNING,
         ),
         "G020": Code(
             "something after a block",
-            'After its block a statement has suffixes only: `} note "…"`, `} named x`. Begin the next statement on '
-            "a line of its own, or after `;`.",
+            'After its block a statement has suffixes only: `} note "…"`, `} named x`. Begin the next '
+            "statement on a line of its own, or after `;`.",
         ),
         "G021": Code(
             "suffix twice",
@@ -125,12 +131,13 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G022": Code(
             "unexpected",
-            "Something cannot stand where it does, or is missing: `present 5`, `alias /a from,`. The message says "
-            "what could. Clauses stand before the suffixes.",
+            "Something cannot stand where it does, or is missing: `present 5`, `alias /a from,`. The message "
+            "says what could. Clauses stand before the suffixes.",
         ),
         "G029": Code(
             "more findings",
-            "One file shows at most 100 findings; the last one counts the rest. Most of them often have one cause.",
+            "One file shows at most 100 findings; the last one counts the rest. Most of them often have one "
+            "cause.",
         ),
         "G031": Code(
             "`and` mixed with `or`",
@@ -145,8 +152,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G033": Code(
             "selector after `under`",
-            "`under` takes a path, which is quoted, or the name of a `let`: `/path under /repo` would compare with "
-            'the field `repo`. Write `/path under "/repo"`.',
+            "`under` takes a path, which is quoted, or the name of a `let`: `/path under /repo` would "
+            'compare with the field `repo`. Write `/path under "/repo"`.',
         ),
         "G034": Code(
             "quoted selector in a condition",
