@@ -29,7 +29,13 @@ class Limits:
     passes: int = 4
 
     def __post_init__(self) -> None:
-        for name, most in (("input_bytes", 1 << 40), ("depth", DEEPEST), ("decode_layers", 16), ("issues", 4096), ("passes", 64)):
+        for name, most in (
+            ("input_bytes", 1 << 40),
+            ("depth", DEEPEST),
+            ("decode_layers", 16),
+            ("issues", 4096),
+            ("passes", 64),
+        ):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= most:
                 raise ValueError(f"limit `{name}` must be a whole number from 1 to {most}")
@@ -46,7 +52,8 @@ class Fault:
 TOO_LARGE = Fault("limit", "The arguments are larger than this tool takes. Send less at once.")
 TOO_DEEP = Fault("limit", "The arguments are nested too deeply. Send a flatter value.")
 BAD_NUMBER = Fault(
-    "number", "A number in the arguments is not finite or cannot be kept exactly. Send a plain JSON number, or text."
+    "number",
+    "A number in the arguments is not finite or cannot be kept exactly. Send a plain JSON number, or text.",
 )
 BAD_TEXT = Fault(
     "surrogate", "The arguments hold half of a surrogate pair, which is no text. Send the whole character."

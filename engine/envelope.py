@@ -142,7 +142,9 @@ def _read(text: str, depth: int, *, raw: bool) -> tuple[Json, tuple[Step, ...]]:
 
 def _has_raw_controls(text: str) -> bool:
     return any(
-        any(character < " " for character in match[0]) for match in _TOKEN.finditer(text) if match["end"] is not None
+        any(character < " " for character in match[0])
+        for match in _TOKEN.finditer(text)
+        if match["end"] is not None
     )
 
 
@@ -227,7 +229,10 @@ def unwrap(
     if found is None:
         return reading
     inner, label, certain = found
-    steps = [*reading.steps, Step("unwrap-object", f"You put the arguments inside `{label}`; send them directly.")]
+    steps = [
+        *reading.steps,
+        Step("unwrap-object", f"You put the arguments inside `{label}`; send them directly."),
+    ]
     readings = reading.readings
     if isinstance(inner, str):
         if readings >= limits.decode_layers:

@@ -13,6 +13,10 @@ class CallgateError(Exception):
     """Base of all of them."""
 
 
+class CallgateWarning(UserWarning):
+    """Something about a rule file that its author should know and that does not keep it from being used."""
+
+
 class InputError(CallgateError):
     """The host gave something outside the JSON domain: another type, a subclass, a key that is no text."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, Kind, Spec
@@ -26,6 +25,9 @@ class Rule:
     families: tuple[str, ...] | None
     lets: Mapping[str, Json]
     pack: str | None = None
+    off: tuple[
+        tuple[tuple[str, ...], tuple[str, ...]], ...
+    ] = ()  # tools for which it is disabled: names, globs
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +65,4 @@ class RuleSet:
     disabled: tuple[Disabled, ...] = ()
     mutating: frozenset[str] = frozenset()  # tools known to change things
     source: Source = field(default_factory=lambda: Source("", ()))
-    functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=lambda: MappingProxyType({}))
+    functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=dict)

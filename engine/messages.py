@@ -85,9 +85,13 @@ def denied_message(tool: str, reason: str) -> str:
     return f"The call of `{_short(tool)}` was refused: {reason}. The same call will be refused again."
 
 
-def fingerprint(tool: str, code: str, faults: tuple[Fault, ...] | list[Fault], rules: tuple[str, ...] = ()) -> str:
+def fingerprint(
+    tool: str, code: str, faults: tuple[Fault, ...] | list[Fault], rules: tuple[str, ...] = ()
+) -> str:
     """Digest of the tool and the failure's shape; no values, equal across processes and machines."""
-    shape = sorted({(each.keyword, pointer(tuple("*" if type(p) is int else p for p in each.path))) for each in faults})
+    shape = sorted(
+        {(each.keyword, pointer(tuple("*" if type(p) is int else p for p in each.path))) for each in faults}
+    )
     text = json.dumps([tool, code, shape, list(rules)], ensure_ascii=True)
     return blake2b(text.encode(), digest_size=12).hexdigest()
 

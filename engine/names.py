@@ -57,7 +57,8 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
     """The registered name that a call's name means, with what was changed; or why there is none."""
     if "<arg_" in name:
         return Fault(
-            "lost-arguments", "The tool's name held argument markup, so arguments were lost. Send the call again."
+            "lost-arguments",
+            "The tool's name held argument markup, so arguments were lost. Send the call again.",
         )
     if len(name) <= LONGEST:
         changes: list[Change] = []
@@ -76,7 +77,13 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
                 )
     near = nearest(name, names.registered)
     listed = ", ".join(f"`{each}`" for each in sorted(names.registered)[:20])
-    help_text = f"Did you mean `{near}`?" if near else f"The tools are: {listed}." if listed else "There are no tools."
+    help_text = (
+        f"Did you mean `{near}`?"
+        if near
+        else f"The tools are: {listed}."
+        if listed
+        else "There are no tools."
+    )
     return Fault("unknown-tool", f"There is no tool `{name[:64]}`. {help_text}")
 
 

@@ -15,15 +15,22 @@ from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, NotApplicable
 from ..rules.strictjson import JsonError, integer, number
 from .domain import Limits
-from .envelope import read_text
 from .envelope import Fault as Refusal
+from .envelope import read_text
 from .schema import Fault, View
 from .selector import MISSING, Path, get, pointer, remove, replace
 from .verdict import Change
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+\Z")
-_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_WORDS: dict[str, Json] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+}
 _EMPTY_WORDS = ("null", "None", "")
 _UNION_DEPTH = 6
 _UNION_TRIES = 64  # branches looked into for one call
@@ -196,10 +203,20 @@ def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json,
             yield "repair.wrap-array", [here], "{place} takes an array; send a list, also for one item."
     if isinstance(here, list) and len(here) == 1:
         yield "repair.unwrap-array", here[0], "{place} takes one value; send it without the list around it."
-    if isinstance(here, dict) and len(here) == 1 and "item" in here and "array" in types and "object" not in types:
+    if (
+        isinstance(here, dict)
+        and len(here) == 1
+        and "item" in here
+        and "array" in types
+        and "object" not in types
+    ):
         item = here["item"]
         listed = item if isinstance(item, list) else [item]
-        yield "repair.unwrap-array", listed, "{place} takes an array; send the list without an object around it."
+        yield (
+            "repair.unwrap-array",
+            listed,
+            "{place} takes an array; send the list without an object around it.",
+        )
     if isinstance(here, str) and place.enum:
         folded = here.strip().casefold()
         members = [each for each in place.enum if isinstance(each, str) and each.strip().casefold() == folded]
@@ -212,8 +229,14 @@ def _from_text(here: str, types: frozenset[str], limits: Limits) -> Iterator[tup
         found = read_text(here, limits, free=False, complete=False)
         if not isinstance(found, Refusal) and not found.bare:
             parsed = found.value
-            if (isinstance(parsed, list) and "array" in types) or (isinstance(parsed, dict) and "object" in types):
-                yield "repair.parse-json", parsed, "{place} takes JSON; send it as it is, not as text in quotes."
+            if (isinstance(parsed, list) and "array" in types) or (
+                isinstance(parsed, dict) and "object" in types
+            ):
+                yield (
+                    "repair.parse-json",
+                    parsed,
+                    "{place} takes JSON; send it as it is, not as text in quotes.",
+                )
     scalar = _scalar(here, types)
     if scalar is not MISSING:
         yield "repair.parse-scalar", scalar, "{place} takes a plain JSON value; send it without quotes."

@@ -27,6 +27,7 @@ _PARAMETER = re.compile(
 _TAGS_ONLY = re.compile(
     rf"\s*(?:</?{_PREFIX}(?:param(?:eter)?(?:[ =][^<>]{{0,256}})?|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
 )
+LONG = 4096
 _TAG = 300  # code points that a closing tag may have
 _TAGS = 8  # closing tags looked at before a parameter tag
 
@@ -39,10 +40,14 @@ def may_be_swallowed(text: str) -> bool:
 def fault_in(value: Json, declared: frozenset[str]) -> Fault | None:
     """Why a call's own markup inside one of its values makes it unusable, or None.
 
-    `declared`: the properties that the schema names for the root object. Linear in the text.
+    `declared`: the properties that the schema names for the root object. Where the call has all of
+    them no parameter can be lost, and of a text over 4,096 code points only the end is looked at.
+    Linear in the text.
     """
     lacking = declared.difference(value) if isinstance(value, dict) else declared
     for path, text in _texts(value):
+        if not lacking and len(text) > LONG:
+            text = text[-LONG:]
         if "<" in text and may_be_swallowed(text):
             found = _fault(text, str(path[-1]) if path else "", lacking)
             if found is not None:
@@ -66,7 +71,7 @@ def _texts(value: Json) -> list[tuple[Path, str]]:
 
 
 def _fault(text: str, field: str, lacking: frozenset[str]) -> Fault | None:
-    if len(text) <= 4096 and (_TAGS_ONLY.match(text) or text.strip() == f"</{field}>"):
+    if len(text) <= LONG and (_TAGS_ONLY.match(text) or text.strip() == f"</{field}>"):
         return ONLY_TAGS
     opened: dict[str, int] = {}
     for match in _PARAMETER.finditer(text):

@@ -1,0 +1,115 @@
+"""Rule files against the schemas of the tools that they are for: what can never apply, and what is misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..grammar.ast import STAR, Pointer
+from ..grammar.diagnostics import Diagnostic, Severity, nearest
+from ..grammar.span import Span
+from ..rules.kind import Phase
+from ..rules.reader import check_rule
+from .compiler import Unit, Written
+from .conditioncheck import check_condition
+from .schema import View
+from .selector import pointer
+from .tools import Tool
+
+
+def check_tools(unit: Unit, tools: Mapping[str, Tool]) -> list[Diagnostic]:
+    """Every finding of one file against the tools, each once."""
+    found: list[Diagnostic] = []
+    for item in unit.items:
+        if isinstance(item, Written):
+            found += _unknown_tools(item, tools, unit.file)
+            for name in item.block.names:
+                tool = tools.get(name.text)
+                if tool is not None and tool.schema is not None:
+                    found += _check(item, tool.name, tool.schema.root, unit)
+    return list(dict.fromkeys(found))
+
+
+def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
+    for name in item.block.names:
+        if not name.glob and name.text not in tools:
+            near = nearest(name.text, tools)
+            yield Diagnostic(
+                "G111",
+                f"there is no tool `{name.text[:64]}`, so its rules never apply",
+                name.span,
+                Severity.WARNING,
+                f"did you mean `{near}`?" if near else "",
+                file,
+            )
+
+
+def _check(item: Written, tool: str, root: View, unit: Unit) -> Iterator[Diagnostic]:
+    spec, kind = item.spec, item.kind
+    for selector in spec.selectors:
+        if not item.block.in_glob:
+            yield from _unknown_field(selector, tool, root, unit.file)
+    place = root.under(spec.selectors[0].segments) if spec.selectors else root
+    if kind.acts_on_parent and spec.selectors:
+        place = root.under(spec.segments[:-1])
+    yield from check_rule(kind, spec, place, unit.file)
+    if spec.condition is None:
+        return
+    base = root.under(spec.segments) if kind.condition_at_place and spec.selectors else root
+    yield from check_condition(
+        spec.condition,
+        lets=unit.lets,
+        place_types=lambda selector: base.under(selector.segments).types,
+        declares=lambda selector: declared(selector, base),
+        effect=kind.effect.value if kind.phase is Phase.PERMIT and kind.effect is not None else None,
+        file=unit.file,
+    )
+
+
+def _unknown_field(selector: Pointer, tool: str, root: View, file: str) -> Iterator[Diagnostic]:
+    found = declared(selector, root)
+    if found is True:
+        return
+    shown = pointer(tuple("*" if each is STAR else str(each) for each in selector.segments))
+    help_ = f"did you mean `{found}`?" if isinstance(found, str) else "write a field of the schema"
+    span: Span = selector.span
+    field = _first_unknown(selector, root)
+    yield Diagnostic("G104", f"no field `{field}` in the schema of `{tool}`", span, help=help_, file=file)
+    assert shown
+
+
+def declared(selector: Pointer, root: View) -> bool | str:
+    """True where the schema has the selected place or does not say; else the selector to propose, or False."""
+    here = root
+    for index, segment in enumerate(selector.segments):
+        below = here.child(segment)
+        if isinstance(segment, str) and _closed(here, segment, below):
+            near = nearest(segment, here.properties)
+            if near is None:
+                return False
+            parts = (*selector.segments[:index], near, *selector.segments[index + 1 :])
+            return pointer(tuple("*" if each is STAR else str(each) for each in parts))
+        here = below
+    return True
+
+
+def _first_unknown(selector: Pointer, root: View) -> str:
+    here = root
+    for segment in selector.segments:
+        below = here.child(segment)
+        if isinstance(segment, str) and _closed(here, segment, below):
+            return segment
+        here = below
+    return ""
+
+
+def _closed(here: View, segment: str, below: View) -> bool:
+    """Does the schema name fields here, and not this one, and say nothing of others?"""
+    return (
+        bool(here.properties)
+        and segment not in here.properties
+        and ((not below.every and not below.groups) or not below.types)
+    )
+
+
+__all__ = ["check_tools", "declared", "replace"]

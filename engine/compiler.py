@@ -1,0 +1,560 @@
+"""Rule texts become one rule set: read, `use` followed, names settled, everything wrong reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from typing import TypeAlias
+
+from ..grammar.ast import File, Json, Statement, Text, Word
+from ..grammar.diagnostics import Diagnostic, Severity, nearest
+from ..grammar.parser import parse
+from ..grammar.pointer import pointer_text
+from ..grammar.printer import print_statement
+from ..rules.catalog import kinds
+from ..rules.kind import Kind, Phase, Spec
+from ..rules.reader import check_rule, read_rule
+from ..rules.statements import (
+    Default,
+    Disable,
+    Family,
+    Let,
+    Pack,
+    Policy,
+    Requires,
+    ToolBlock,
+    Use,
+    read,
+    words,
+)
+from ..rules.strictjson import JsonError, decode
+from ..rules.testblock import TestCase
+from ..rules.versions import admits, admits_newer
+from . import ir
+from .conditioncheck import check_condition
+from .errors import SchemaError
+from .packs import Library, PackError, RuleText
+from .plan import built_in_rules
+from .schema import Schema
+from .verdict import Source
+from .version import VERSION
+
+WARN_DAYS = 14  # before a `disable … until` ends
+
+
+@dataclass(slots=True)
+class Written:
+    """One rule of a file with the block that it stands in."""
+
+    kind: type[Kind]
+    spec: Spec
+    block: ToolBlock
+    statement: Statement
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Unit:
+    """One rule file, read."""
+
+    source: RuleText
+    tree: File
+    top: bool
+    pack: Pack | None = None
+    families: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lets: dict[str, Json] = field(default_factory=dict)
+    items: list[Written | Unit] = field(default_factory=list)  # in the order of the file, `use` at its place
+    policies: list[Policy] = field(default_factory=list)
+    default: Default | None = None
+    disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
+    tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
+    newer: bool = False  # written for versions after this one too
+
+    @property
+    def file(self) -> str:
+        return self.source.file
+
+    def rules(self) -> list[tuple[Unit, Written]]:
+        """Every rule of the file and of what it uses, in order."""
+        found: list[tuple[Unit, Written]] = []
+        for item in self.items:
+            found += item.rules() if isinstance(item, Unit) else [(self, item)]
+        return found
+
+    def units(self) -> list[Unit]:
+        """The file and what it uses, in the order in which they were written."""
+        found: list[Unit] = []
+        for item in self.items:
+            found += item.units() if isinstance(item, Unit) else []
+        return [*found, self]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The rule set, every diagnostic, and the files as they were read."""
+
+    rules: ir.RuleSet
+    diagnostics: tuple[Diagnostic, ...]
+    units: tuple[Unit, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(each.severity is Severity.ERROR for each in self.diagnostics)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts that the diagnostics point into."""
+        return {unit.file: unit.source.text for top in self.units for unit in top.units()}
+
+
+class Compiler:
+    """Reads rule texts into units.
+
+    `strict`: an unknown kind is an error, unless the file admits a newer callgate (`load`, `check`).
+    `today`: the UTC day for `disable … until`. `lets`: values that replace those of the files.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        strict: bool,
+        today: date,
+        lets: Mapping[str, Json] | None = None,
+        functions: Mapping[str, Callable[[Json], Json]] | None = None,
+    ) -> None:
+        self.library = library
+        self.strict = strict
+        self.today = today
+        self.lets = dict(lets or {})
+        self.functions = dict(functions or {})
+        self.found: list[Diagnostic] = []
+        self._units: dict[str, Unit] = {}  # packs by name
+
+    def compile(self, texts: Iterable[RuleText]) -> Compiled:
+        """Compile the packs that the caller named and then these texts, in order."""
+        tops: list[Unit] = []
+        for name in self.library.first:
+            unit = self._pack(name, None, None, ())
+            if unit is not None:
+                tops.append(unit)
+        tops += [self._unit(text, top=True, above=()) for text in texts]
+        return self.link(tuple(tops))
+
+    def link(self, tops: tuple[Unit, ...], *, own_values: bool = False) -> Compiled:
+        """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
+        units = list({id(unit): unit for top in tops for unit in top.units()}.values())
+        lets = {} if own_values else self.lets
+        off: dict[int, list[Tools]] = {}
+        disabled = self._disable(units, off)
+        rules = tuple(self._rule(unit, item, off.get(id(item), []), lets) for unit, item in _in_order(tops))
+        policies, default = self._settings(tops)
+        packs = tuple(f"{unit.pack.name}@{unit.pack.version}" for unit in units if unit.pack is not None)
+        source = Source(_digest(units, lets), packs)
+        rule_set = ir.RuleSet(
+            rules, policies, default, tuple(disabled), _mutating(units), source, self.functions
+        )
+        return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
+
+    # One file ---------------------------------------------------------------------------------
+
+    def _unit(self, source: RuleText, *, top: bool, above: tuple[str, ...]) -> Unit:
+        parsed = parse(source.text, words=words, file=source.file)
+        self.found += parsed.diagnostics
+        unit = Unit(source, parsed.file, top)
+        for index, statement in enumerate(parsed.file.statements):
+            self._statement(unit, statement, index, above)
+        for item in unit.items:
+            if isinstance(item, Written):
+                self._check_names(unit, item)
+        _name_rules(unit)
+        return unit
+
+    def _statement(self, unit: Unit, statement: Statement, index: int, above: tuple[str, ...]) -> None:
+        declared, found = read(statement, None, unit.file)
+        self.found += found
+        match declared:
+            case Pack():
+                if index or unit.pack is not None:
+                    self._error(unit, "G503", "`pack` stands first, and once", statement)
+                unit.pack = declared
+                unit.newer = unit.newer or False
+            case Requires():
+                self._requires(unit, declared, statement)
+            case Use():
+                used = self._pack(declared.name, declared.spec, (unit, statement), above)
+                if used is not None:
+                    unit.items.append(used)
+            case Family():
+                if declared.name in unit.families:
+                    self._error(unit, "G105", f"the family `{declared.name}` is named twice", statement)
+                unit.families[declared.name] = declared.patterns
+            case Let():
+                if declared.name in unit.lets:
+                    self._error(unit, "G105", f"`let {declared.name}` stands twice", statement)
+                unit.lets[declared.name] = declared.value
+            case Policy():
+                unit.policies.append(declared)
+                self._top_only(unit, statement)
+            case Default():
+                if unit.default is not None:
+                    self._error(unit, "G105", "`default` stands twice", statement)
+                unit.default = declared
+                self._top_only(unit, statement)
+            case Disable():
+                unit.disables.append((declared, None))
+            case TestCase():
+                unit.tests.append((declared, None))
+            case ToolBlock():
+                for inner in declared.block:
+                    self._inner(unit, declared, inner)
+            case _:
+                pass
+
+    def _top_only(self, unit: Unit, statement: Statement) -> None:
+        if not unit.top:
+            word = statement.word.text
+            self._error(
+                unit, "G504", f"`{word}` cannot stand in a pack that is used", statement, "leave it out"
+            )
+
+    def _inner(self, unit: Unit, block: ToolBlock, statement: Statement) -> None:
+        if statement.word.text in ("disable", "test"):
+            declared, found = read(statement, "tool", unit.file)
+            self.found += found
+            if isinstance(declared, Disable):
+                unit.disables.append((declared, block))
+            elif isinstance(declared, TestCase):
+                unit.tests.append((declared, block))
+            return
+        spec, found = read_rule(statement, kinds(), in_glob=block.in_glob, file=unit.file)
+        if statement.word.text not in kinds() and self.strict and not unit.newer:
+            found = [
+                replace(each, severity=Severity.ERROR) if each.code == "G101" else each for each in found
+            ]
+        self.found += found
+        if spec is None:
+            return
+        kind = kinds()[spec.keyword]
+        spec = self._with_schema(unit, kind, spec)
+        if spec is None:
+            return
+        self.found += check_rule(kind, spec, None, unit.file)
+        if kind.phase is Phase.NAME and len(block.names) != 1:
+            self._error(unit, "G227", f"`{spec.keyword}` stands in a block of one tool", statement)
+        unit.items.append(Written(kind, spec, block, statement))
+
+    def _with_schema(self, unit: Unit, kind: type[Kind], spec: Spec) -> Spec | None:
+        """A `schema` rule with its document read."""
+        if kind.keyword != "schema":
+            return spec
+        source = spec.clauses["source"]
+        if isinstance(source, str):
+            try:
+                source = read_json(unit, source)
+            except PackError as error:
+                self.found.append(Diagnostic("G505", str(error), spec.span, file=unit.file))
+                return None
+        try:
+            Schema(source, "the schema")
+        except SchemaError as error:
+            self.found.append(Diagnostic("G506", str(error), spec.span, file=unit.file))
+            return None
+        return replace(spec, clauses={**spec.clauses, "document": source})
+
+    def _check_names(self, unit: Unit, item: Written) -> None:
+        """What only the whole file can say about a rule: its families, and the names in its condition."""
+        for family in item.spec.families or ():
+            if isinstance(family, Word) and self._family(unit, family.text) is None:
+                self._error(
+                    unit,
+                    "G106",
+                    f"unknown family `{family.text}`",
+                    family,
+                    _did_you_mean(family.text, unit.families) or "name it with `family NAME matches '…'`",
+                )
+        if item.spec.condition is not None:
+            effect = item.kind.effect.value if item.kind.effect is not None else None
+            self.found += check_condition(
+                item.spec.condition,
+                lets=unit.lets,
+                place_types=None,
+                declares=None,
+                effect=effect,
+                file=unit.file,
+            )
+
+    def _requires(self, unit: Unit, declared: Requires, statement: Statement) -> None:
+        if not admits(declared.spec, VERSION):
+            self._error(
+                unit, "G507", f"the file is for callgate {declared.spec}, and this is {VERSION}", statement
+            )
+        unit.newer = admits_newer(declared.spec, VERSION)
+
+    def _pack(
+        self, name: str, spec: str | None, by: tuple[Unit, Statement] | None, above: tuple[str, ...]
+    ) -> Unit | None:
+        """A pack that is used, or None where it counts already or there is none."""
+        unit, statement = by if by is not None else (None, None)
+        if name in above:
+            loop = " -> ".join([*above[above.index(name) :], name])
+            self._report(
+                "G508", f"packs use each other in a loop: {loop}", unit, statement, "take one `use` away"
+            )
+            return None
+        known = self._units.get(name)
+        if known is None:
+            try:
+                source = self.library.find(name, unit.source.folder if unit is not None else None)
+            except PackError as error:
+                self._report("G505", str(error), unit, statement)
+                return None
+            if source is None:
+                folder = unit.source.folder if unit is not None else None
+                help_ = (
+                    _did_you_mean(name, self.library.known(folder)) or "`callgate packs` lists what is there"
+                )
+                self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
+                return None
+            known = self._unit(source, top=False, above=(*above, name))
+            first = name not in self._units
+            self._units.setdefault(name, known)
+        else:
+            first = False
+        if known.pack is not None and known.pack.name != name:
+            self._report("G509", f"the pack `{name}` calls itself `{known.pack.name}`", unit, statement)
+        version = known.pack.version if known.pack is not None else None
+        if spec is not None and (version is None or not admits(spec, version)):
+            self._report("G510", f"`{name}` is {version or 'without a version'}, not {spec}", unit, statement)
+        return known if first else None
+
+    # All files --------------------------------------------------------------------------------
+
+    def _family(self, unit: Unit, name: str) -> tuple[str, ...] | None:
+        """The patterns of a family: the file's own, or `pack/name`."""
+        if name in unit.families:
+            return unit.families[name]
+        pack, slash, rest = name.partition("/")
+        other = self._units.get(pack) if slash else None
+        return other.families.get(rest) if other is not None else None
+
+    def _patterns(self, unit: Unit, families: tuple[Word | Text, ...] | None) -> tuple[str, ...] | None:
+        if families is None:
+            return None
+        found: list[str] = []
+        for family in families:
+            if isinstance(family, Text):
+                found.append(family.value)
+            else:
+                found += self._family(unit, family.text) or ()
+        return tuple(found)
+
+    def _rule(self, unit: Unit, item: Written, off: list[Tools], lets: Mapping[str, Json]) -> ir.Rule:
+        names = tuple(each.text for each in item.block.names if not each.glob)
+        globs = tuple(each.text for each in item.block.names if each.glob)
+        given = {key: value for key, value in lets.items() if key in unit.lets or key == "cwd"}
+        return ir.Rule(
+            item.name,
+            item.kind,
+            item.spec,
+            names,
+            globs,
+            self._patterns(unit, item.spec.families),
+            {**unit.lets, **given},
+            unit.pack.name if unit.pack is not None else None,
+            tuple(off),
+        )
+
+    def _disable(self, units: list[Unit], off: dict[int, list[Tools]]) -> list[ir.Disabled]:
+        """Settle every `disable`: written rules lose tools (in `off`), built-in ones are listed."""
+        built_in: list[ir.Disabled] = []
+        written = [(unit, item) for unit in units for item in unit.items if isinstance(item, Written)]
+        for unit in units:
+            for declared, block in unit.disables:
+                if not self._in_time(unit, declared):
+                    continue
+                inside = {id(each) for each in unit.units()}
+                own = {id(item) for item in unit.items if isinstance(item, Written)}
+                names = tuple(each.text for each in block.names if not each.glob) if block else ()
+                globs = tuple(each.text for each in block.names if each.glob) if block else ("*",)
+                listed = []
+                for pattern in declared.rules:
+                    hits = 0
+                    for other, item in written:
+                        reached = id(other) in inside and (block is not None or id(item) not in own)
+                        if reached and fits(pattern, item.name, item.spec.title, item.spec.keyword):
+                            off.setdefault(id(item), []).append((names, globs))
+                            hits += 1
+                    if any(fnmatchcase(name, pattern) for name in built_in_rules()):
+                        listed.append(pattern)
+                    elif not hits:
+                        known = [item.name for _, item in written] + list(built_in_rules())
+                        self.found.append(
+                            Diagnostic(
+                                "G107",
+                                f"`disable {pattern[:64]}` names no rule",
+                                declared.span,
+                                help=_did_you_mean(pattern, known)
+                                or "name a rule of a used pack, or a built-in one",
+                                file=unit.file,
+                            )
+                        )
+                if listed:
+                    built_in.append(ir.Disabled(tuple(listed), names, globs))
+        return built_in
+
+    def _in_time(self, unit: Unit, declared: Disable) -> bool:
+        """Past its day a `disable` is an error in `check` (`strict`), and stays in force with a warning in `load`."""
+        if declared.until is None:
+            return True
+        left = (date.fromisoformat(declared.until) - self.today).days
+        if left < 0:
+            severity = Severity.ERROR if self.strict else Severity.WARNING
+            message = f"this `disable` expired on {declared.until}"
+            help_ = "take it away, or give it a later day and a reason"
+            self.found.append(Diagnostic("G108", message, declared.span, severity, help_, unit.file))
+        elif left <= WARN_DAYS:
+            message = f"this `disable` ends on {declared.until}, in {left} days"
+            self.found.append(Diagnostic("G109", message, declared.span, Severity.WARNING, "", unit.file))
+        return True
+
+    def _settings(self, tops: tuple[Unit, ...]) -> tuple[tuple[ir.PolicyRule, ...], ir.Default]:
+        policies: list[ir.PolicyRule] = []
+        default = ir.Default()
+        for unit in tops:
+            if not unit.top:
+                continue
+            policies += [
+                ir.PolicyRule(each.profile, self._patterns(unit, each.families)) for each in unit.policies
+            ]
+            if unit.default is not None:
+                default = ir.Default(unit.default.effect, unit.default.why)
+        return tuple(policies), default
+
+    # Reports ----------------------------------------------------------------------------------
+
+    def _error(
+        self, unit: Unit, code: str, message: str, at: Statement | Word | Text, help_: str = ""
+    ) -> None:
+        self.found.append(Diagnostic(code, message, at.span, help=help_, file=unit.file))
+
+    def _report(
+        self, code: str, message: str, unit: Unit | None, statement: Statement | None, help_: str = ""
+    ) -> None:
+        if unit is None or statement is None:
+            self.found.append(Diagnostic(code, message, help=help_, file="<packs>"))
+        else:
+            self._error(unit, code, message, statement, help_)
+
+
+Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs
+
+
+def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
+    """Does an entry of `by` or `disable` fit a rule: its name, its structural ID, its kind, or a glob over them?"""
+    if entry in (name, kind) or (kind == "structural" and entry == title):
+        return True
+    return ("*" in entry or "?" in entry) and (fnmatchcase(name, entry) or fnmatchcase(kind, entry))
+
+
+def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
+    found: list[tuple[Unit, Written]] = []
+    for top in tops:
+        found += top.rules()
+    return found
+
+
+def _name_rules(unit: Unit) -> None:
+    """Give every rule of a file its name: pack, tool, kind and selector, and a hash where that is not unique."""
+    counts: dict[str, int] = {}
+    written = [item for item in unit.items if isinstance(item, Written)]
+    for item in written:
+        item.name = item.spec.name or _plain_name(unit, item)
+        counts[item.name] = counts.get(item.name, 0) + 1
+    for item in written:
+        if counts[item.name] > 1 and item.spec.name is None:
+            item.name += "#" + _text_hash(item.statement)
+
+
+def _plain_name(unit: Unit, item: Written) -> str:
+    parts = [unit.pack.name] if unit.pack is not None else []
+    parts.append(",".join(each.text for each in item.block.names))
+    parts.append(item.spec.keyword)
+    if item.spec.keyword == "structural" and item.spec.title:
+        parts.append(item.spec.title)
+    selectors = ",".join(pointer_text(each.segments) for each in item.spec.selectors)
+    return ":".join([*parts, selectors]) if selectors else ":".join(parts)
+
+
+def _text_hash(statement: Statement) -> str:
+    """Six hex digits of a rule's canonical text without note and reason."""
+    bare = replace(statement, note=None)
+    if statement.word.text in ("allow", "ask", "deny"):
+        bare = replace(bare, items=tuple(group for group in bare.items if not isinstance(group[0], Text)))
+    return blake2b(print_statement(bare).encode(), digest_size=3).hexdigest()
+
+
+def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
+    digest = blake2b(digest_size=16)
+    for unit in units:
+        for statement in unit.tree.statements:
+            digest.update(print_statement(statement).encode("utf-8", "surrogatepass"))
+            digest.update(b"\n")
+        digest.update(b"\0")
+    digest.update(repr(sorted(lets.items())).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _mutating(units: list[Unit]) -> frozenset[str]:
+    """The tools that `ground` blocks list as changing things."""
+    found: set[str] = set()
+    for unit in units:
+        for statement in unit.tree.statements:
+            for inner in (statement.block or ()) if statement.word.text == "ground" else ():
+                if inner.word.text == "mutates":
+                    found.update(_names_of(inner))
+                elif inner.word.text == "shell":
+                    found.update(_names_of(inner)[:1])
+    return frozenset(found)
+
+
+def _names_of(statement: Statement) -> list[str]:
+    atoms = [atom for group in statement.items for atom in group]
+    return [
+        atom.text if isinstance(atom, Word) else atom.value for atom in atoms if isinstance(atom, Word | Text)
+    ]
+
+
+def _ordered(found: list[Diagnostic], units: list[Unit]) -> list[Diagnostic]:
+    """By file, in the order in which the files were read, then by place; each once."""
+    places = {unit.file: index for index, unit in enumerate(units)}
+    unique = list(dict.fromkeys(found))
+    return sorted(unique, key=lambda each: (places.get(each.file, -1), each.span.start))
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f"did you mean `{near}`?" if near is not None else ""
+
+
+def read_json(unit: Unit, name: str) -> Json:
+    """A JSON file beside the rule file, never outside its folder.
+
+    Raises:
+        PackError: it is not there, lies outside, or is no JSON.
+    """
+    if unit.source.folder is None:
+        raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
+    root = unit.source.folder.resolve()
+    path = (root / name).resolve()
+    if not path.is_relative_to(root):
+        raise PackError(f"`{name}` lies outside the folder of the rule file")
+    try:
+        return decode(path.read_text("utf-8"))
+    except OSError as error:
+        raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
+    except (JsonError, UnicodeDecodeError) as error:
+        raise PackError(f"`{name}` is no JSON: {error}") from None

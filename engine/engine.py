@@ -1,0 +1,255 @@
+"""The engine: one set of rules in force, and the verdicts that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ..grammar.ast import Json
+from . import messages
+from .condition import Env
+from .domain import Fault, Limits, value_fault
+from .errors import InputError
+from .gate import Gate, make_gate
+from .ir import Rule, RuleSet
+from .names import Names, Rename, settle
+from .pipeline import judge
+from .plan import Hook, Plan, make_plan
+from .schema import Schema
+from .tools import Tool, Tools, read_tools
+from .verdict import Change, Outcome, Verdict
+
+_PLANS = 4096  # kept: a model can call as many names as it likes
+_SCHEMAS = 256
+
+
+class Engine:
+    """Rules and tools, compiled for each (tool, model) on first use. Serves every thread.
+
+    `tools`: the registered tools, or None: every name is registered, with no schema of its own.
+    `prepare`: the tool owner's hooks by tool name; each gets a deep copy of the arguments.
+    """
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        tools: Tools | None = None,
+        *,
+        limits: Limits | None = None,
+        prepare: Mapping[str, Hook] | None = None,
+    ) -> None:
+        self.rules = rules
+        self.limits = limits or Limits()
+        self._given = tools
+        self._tools = read_tools(tools)
+        self._prepare = dict(prepare or {})
+        self._names = Names.of(self._tools) if self._tools is not None else None
+        self._source = rules.source
+        self._plans: dict[tuple[str, str | None], tuple[Gate, Plan]] = {}
+        self._schemas: dict[bytes, tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]] = {}
+
+    @property
+    def digest(self) -> str:
+        """Digest of the rules in force, equal across processes and machines."""
+        return self._source.engine
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The packs in force, as `name@version`."""
+        return self._source.packs
+
+    def __reduce__(self) -> tuple[Callable[..., Engine], tuple[Any, ...]]:
+        return _rebuild, (self.rules, self._given, self.limits, self._prepare)
+
+    def with_tools(self, tools: Tools | None) -> Engine:
+        """The same rules over other tools."""
+        return Engine(self.rules, tools, limits=self.limits, prepare=self._prepare)
+
+    def check(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        model: str | None = None,
+        schema: Json = None,
+        context: Mapping[str, Json] | None = None,
+        stop_reason: str | None = None,
+    ) -> Verdict:
+        """The verdict on one call.
+
+        Args:
+            tool: the tool's name, as the model wrote it.
+            arguments: a value of the JSON domain, or the text that the model sent.
+            model: the model's id, as the provider writes it.
+            schema: this tool's argument schema, where the engine was given none.
+            context: what conditions read as `context.NAME`.
+            stop_reason: why the answer ended, as the provider says it.
+
+        Raises:
+            InputError: something given is outside the JSON domain.
+            SchemaError: `schema` is no JSON Schema.
+        """
+        if schema is None and context is None and type(tool) is str and (model is None or type(model) is str):
+            entry = self._plans.get((tool, model))
+            if entry is not None and entry[0](arguments, None):
+                return Verdict(_VALID, tool, arguments, self._source, (), entry[1].standing)
+        return self._check(tool, arguments, model, schema, context, stop_reason, text=False)
+
+    def check_text(
+        self,
+        tool: str,
+        text: str,
+        *,
+        model: str | None = None,
+        schema: Json = None,
+        context: Mapping[str, Json] | None = None,
+        stop_reason: str | None = None,
+    ) -> Verdict:
+        """The verdict on one call whose arguments are text as it came over the wire; reading it is no change."""
+        if type(text) is not str:
+            raise InputError(f"argument text must be text, not `{type(text).__name__}`")
+        return self._check(tool, text, model, schema, context, stop_reason, text=True)
+
+    def plan(self, tool: str, model: str | None = None) -> Plan:
+        """What applies to a registered tool and a model, compiled."""
+        return self._entry(tool, model, None)[1]
+
+    def _check(
+        self,
+        tool: object,
+        arguments: object,
+        model: object,
+        schema: Json,
+        context: object,
+        stop_reason: object,
+        *,
+        text: bool,
+    ) -> Verdict:
+        name = _text("the tool's name", tool)
+        model_id = None if model is None else _text("the model id", model)
+        stop = None if stop_reason is None else _text("the stop reason", stop_reason)
+        env = None if context is None else Env(context=_context(context))
+        renamed: tuple[Change, ...] = ()
+        fault = _bad_name(name)
+        if fault is None and self._names is not None and name not in self._names.registered:
+            found = settle(name, self._names, self._renames(name, model_id))
+            if isinstance(found, Fault):
+                fault = found
+            else:
+                name, renamed = found
+        if fault is not None:
+            value_fault(
+                arguments, self.limits
+            )  # what is outside the JSON domain is the host's error all the same
+            return self._unknown(name, arguments, fault)
+        gate, plan = self._entry(name, model_id, schema)
+        if not text and not renamed and gate(arguments, env):
+            return Verdict(_VALID, name, arguments, self._source, (), plan.standing)
+        return judge(plan, gate, arguments, env, stop, text=text, renamed=renamed)
+
+    def _entry(self, tool: str, model: str | None, schema: Json) -> tuple[Gate, Plan]:
+        """The compiled rules for a tool and model, kept while there is room."""
+        if schema is None:
+            compiled, plans = None, self._plans
+        else:
+            compiled, plans = self._schema(schema, tool)
+        entry = plans.get((tool, model))
+        if entry is None:
+            known = self._tools.get(tool) if self._tools is not None else None
+            plan = make_plan(
+                self.rules,
+                tool,
+                model,
+                compiled or (known.schema if known is not None else None),
+                self.limits,
+                prepare=self._prepare.get(tool),
+                mutates=known is not None and known.mutates,
+            )
+            entry = (make_gate(plan), plan)
+            if len(plans) >= _PLANS:
+                plans.clear()
+            plans[tool, model] = entry
+        return entry
+
+    def _schema(
+        self, document: Json, tool: str
+    ) -> tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]:
+        """A schema given with a call, compiled once for equal documents."""
+        try:
+            key = msgspec.json.encode(document)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return Schema(document, f"the schema of `{tool[:64]}`"), {}
+        found = self._schemas.get(key)
+        if found is None:
+            found = (Schema(document, f"the schema of `{tool[:64]}`"), {})
+            if len(self._schemas) >= _SCHEMAS:
+                self._schemas.clear()
+            self._schemas[key] = found
+        return found
+
+    def _renames(self, name: str, model: str | None) -> tuple[Rename, ...]:
+        """The `rename` rules in force for a model, in order."""
+        from .plan import applies_to_model
+
+        found = []
+        for rule in self.rules.rules:
+            if rule.kind.phase.value == "name" and not rule.spec.shadow and applies_to_model(rule, model):
+                found.extend(_rename(rule, self._tools or {}))
+        return tuple(found)
+
+    def _unknown(self, name: str, arguments: object, fault: Fault) -> Verdict:
+        received = messages.text_of(arguments, messages.RECEIVED)
+        return Verdict(
+            Outcome.UNREPAIRABLE,
+            name,
+            arguments,
+            self._source,
+            retry_message=f"{fault.message}\nReceived: {received}",
+            code=fault.code,
+            fingerprint=messages.fingerprint("", fault.code, []),
+        )
+
+
+_VALID = Outcome.VALID
+
+
+def _rename(rule: Rule, tools: Mapping[str, Tool]) -> list[Rename]:
+    """What one `rename` rule does: the kind's function, with its block's tool bound."""
+    apply = rule.kind.rename(rule.spec)
+    if apply is None:
+        return []
+    targets = [*rule.tools, *rule.globs]
+    return [Rename(rule.name, _bound(apply, target), rule.spec.note) for target in targets]
+
+
+def _bound(apply: Callable[[str, str], str | None], tool: str) -> Callable[[str], str | None]:
+    return lambda name: apply(name, tool)
+
+
+def _text(what: str, value: object) -> str:
+    if type(value) is not str:
+        raise InputError(f"{what} must be text, not `{type(value).__name__}`")
+    return value
+
+
+def _bad_name(name: str) -> Fault | None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return Fault("surrogate", "The tool's name holds half of a surrogate pair. Send its exact name.")
+    return None
+
+
+def _context(context: object) -> Mapping[str, Json]:
+    if type(context) is not dict:
+        raise InputError(f"the context must be an object, not `{type(context).__name__}`")
+    fault = value_fault(context, Limits())
+    if fault is not None:
+        raise InputError(f"the context cannot be used: {fault.message}")
+    return context
+
+
+def _rebuild(rules: RuleSet, tools: Tools | None, limits: Limits, prepare: Mapping[str, Hook]) -> Engine:
+    return Engine(rules, tools, limits=limits, prepare=prepare)

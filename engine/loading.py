@@ -1,0 +1,116 @@
+"""From rule texts to an engine: compile, check against the tools, run the tests in the files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..grammar.ast import Json
+from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from .checker import check_tools
+from .compiler import Compiled, Compiler
+from .domain import Limits
+from .engine import Engine
+from .errors import CallgateWarning, RuleFileError
+from .ir import RuleSet
+from .packs import Library, Packs, RuleText, read_rule_file
+from .plan import Hook
+from .ruletest import run_tests
+from .tools import Tools, read_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What compiling some rule texts came to: the rules, and everything that is to be said about them."""
+
+    rules: RuleSet
+    compiled: Compiled
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(each.severity is Severity.ERROR for each in self.diagnostics)
+
+    def text(self) -> str:
+        """The diagnostics for a person."""
+        return render_text(self.diagnostics, self.compiled.texts)
+
+
+def check_rules(
+    texts: Iterable[RuleText],
+    *,
+    tools: Tools | None = None,
+    packs: Packs | None = None,
+    strict: bool = True,
+    lets: Mapping[str, Json] | None = None,
+    functions: Mapping[str, Callable[[Json], Json]] | None = None,
+    tests: bool = True,
+) -> Checked:
+    """Compile, check against the tools where given, and run the tests in the files that do not ship with us.
+
+    Raises:
+        SchemaError: the tools cannot be used.
+    """
+    known = read_tools(tools)
+    today = datetime.now(UTC).date()
+    compiler = Compiler(Library(packs), strict=strict, today=today, lets=lets, functions=functions)
+    compiled = compiler.compile(texts)
+    found = list(compiled.diagnostics)
+    if known is not None:
+        for unit in compiled.units:
+            if unit.top:
+                found += check_tools(unit, known)
+    if tests and not compiled.failed:
+        for top in compiled.units:
+            for unit in top.units():
+                if not unit.source.shipped:
+                    found += run_tests(compiler, unit)
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)))
+
+
+def compile_rules(
+    text: str | Iterable[RuleText],
+    *,
+    tools: Tools | None = None,
+    packs: Packs | None = None,
+    file: str = "<text>",
+    folder: Path | None = None,
+    lets: Mapping[str, Json] | None = None,
+    limits: Limits | None = None,
+    prepare: Mapping[str, Hook] | None = None,
+    functions: Mapping[str, Callable[[Json], Json]] | None = None,
+    strict: bool = False,
+) -> Engine:
+    """Compile one rule text (or several) into an engine.
+
+    Args:
+        tools: the registered tools, by name or as definitions; None: every name is registered.
+        packs: `"shipped"`, names or paths of packs that come before the text.
+        folder: what `schema "FILE"` and `use` are relative to.
+        lets: values that replace those of `let`.
+        prepare: hooks of the tools' owners by tool name. `functions`: what `call NAME` may name.
+
+    Raises:
+        RuleFileError: the rules have errors, or their tests fail; it holds every diagnostic.
+        SchemaError: a tool's schema cannot be used.
+    """
+    texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
+    checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
+    if checked.failed:
+        raise RuleFileError(checked.diagnostics, checked.text())
+    for each in checked.diagnostics:
+        if each.severity is Severity.WARNING:
+            warnings.warn(f"{each.file}: {each.message}", CallgateWarning, stacklevel=3)
+    return Engine(checked.rules, tools, limits=limits, prepare=prepare)
+
+
+def read_files(paths: Iterable[Path]) -> list[RuleText]:
+    """Read rule files.
+
+    Raises:
+        PackError: one cannot be read.
+    """
+    return [read_rule_file(path) for path in paths]

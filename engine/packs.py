@@ -1,0 +1,133 @@
+"""Where packs are found: what the caller named, the rule file's folder, installed ones, shipped ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable as _Entry
+from pathlib import Path
+from typing import TypeAlias
+
+from .errors import CallgateError
+
+GROUP = "callgate.packs"
+SHIPPED = "shipped"
+LARGEST = 8_000_000  # bytes of one rule file
+Packs: TypeAlias = "str | Path | Iterable[str | Path] | Mapping[str, str]"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
+
+    `shipped`: it comes with this release, which has run its tests.
+    """
+
+    text: str
+    file: str
+    folder: Path | None = None
+    shipped: bool = False
+
+
+class PackError(CallgateError):
+    """A pack or rule file that cannot be found or read; the message names it and where was looked."""
+
+
+def read_rule_file(path: Path, shown: str | None = None, *, shipped: bool = False) -> RuleText:
+    """Read one `.gate` file.
+
+    Raises:
+        PackError: it is not there, is no UTF-8 text, or is too large.
+    """
+    name = shown or str(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
+    if len(data) > LARGEST:
+        raise PackError(f"{name}: is larger than {LARGEST} bytes")
+    try:
+        return RuleText(data.decode("utf-8-sig"), name, path.parent, shipped)
+    except UnicodeDecodeError as error:
+        raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None
+
+
+class Library:
+    """The packs that `use` can reach. Each is read when first asked for.
+
+    `named`: `"shipped"`, names, paths, or texts by name, as the caller gave them.
+    """
+
+    def __init__(self, named: Packs | None = None) -> None:
+        self._texts: dict[str, str] = dict(named) if isinstance(named, Mapping) else {}
+        self._paths: dict[str, Path] = {}
+        self.first: list[str] = list(self._texts)  # what comes before the rule text, in order
+        entries = (
+            [named] if isinstance(named, str | Path) else [] if isinstance(named, Mapping) else named or []
+        )
+        for entry in entries:
+            if entry == SHIPPED:
+                self.first += shipped_names()
+            elif isinstance(entry, Path) or "/" in entry or "\\" in entry or entry.endswith(".gate"):
+                path = Path(entry)
+                self._paths[path.stem] = path
+                self.first.append(path.stem)
+            else:
+                self.first.append(entry)
+
+    def find(self, name: str, folder: Path | None) -> RuleText | None:
+        """The text of a pack, or None where there is none of this name.
+
+        Raises:
+            PackError: it is there and cannot be read.
+        """
+        if name in self._texts:
+            return RuleText(self._texts[name], f"{name}.gate")
+        if name in self._paths:
+            return read_rule_file(self._paths[name])
+        if folder is not None and (folder / f"{name}.gate").is_file():
+            return read_rule_file(folder / f"{name}.gate")
+        return _installed(name) or _shipped(name)
+
+    def known(self, folder: Path | None) -> set[str]:
+        """The names that `find` would find, for the help of a diagnostic."""
+        near = (
+            {path.stem for path in folder.glob("*.gate")} if folder is not None and folder.is_dir() else set()
+        )
+        installed = {point.name for point in entry_points(group=GROUP)}
+        return {*self._texts, *self._paths, *near, *installed, *shipped_names()}
+
+
+def shipped_names() -> list[str]:
+    """The packs that ship, `common` first, which the others build on."""
+    names = sorted(entry.name.removesuffix(".gate") for entry in _shipped_files())
+    return sorted(names, key=lambda name: name != "common")
+
+
+def _shipped_files() -> Iterator[_Entry]:
+    folder = files("callgate.rules") / "packs"
+    return (entry for entry in folder.iterdir() if entry.name.endswith(".gate"))
+
+
+def _shipped(name: str) -> RuleText | None:
+    entry = files("callgate.rules") / "packs" / f"{name}.gate"
+    if "/" in name or not entry.is_file():
+        return None
+    with as_file(entry) as path:
+        return read_rule_file(path, f"{name}.gate", shipped=True)
+
+
+def _installed(name: str) -> RuleText | None:
+    """A pack that an installed package offers: its entry point names a package that holds `NAME.gate`."""
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            try:
+                entry = files(point.value) / f"{name}.gate"
+                with as_file(entry) as path:
+                    return read_rule_file(path, f"{point.value}/{name}.gate")
+            except (ModuleNotFoundError, TypeError, ValueError, OSError) as error:
+                raise PackError(f"the installed pack `{name}` cannot be read: {error}") from None
+    return None

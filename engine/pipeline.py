@@ -1,0 +1,410 @@
+"""What happens to a call: stages 2 to 10 of `docs/pipeline.md`, on one compiled plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..grammar.ast import Json
+from ..rules.kind import Effect, NotApplicable
+from . import messages
+from .condition import Env
+from .domain import Fault, text_fault, value_fault
+from .envelope import EMPTY, NOT_JSON, Reading, looks_like_json, read_text, stopped_at_length, unwrap
+from .errors import InputError
+from .plan import Permit, Plan, Step
+from .repair import Run, one_pass
+from .schema import Fault as Misfit
+from .selector import MISSING, Path, get, places, pointer, replace, same
+from .swallowed import fault_in
+from .verdict import Change, Issue, Observation, Outcome, Verdict
+
+_HOOK = Fault("hook", "A hook of this tool's owner failed, so nothing was changed. Tell the user.")
+
+
+class _Refused(Exception):
+    """The call ends here as `unrepairable`."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one run over a call has done so far."""
+
+    changes: list[Change] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    misfits: list[Misfit] | None = None  # of the value that stage 2 gave, once known
+
+
+class _Log:
+    """What one action says about one place."""
+
+    __slots__ = ("changes", "observations")
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[Path, str | None]] = []
+        self.observations: list[tuple[str, Path]] = []
+
+    def change(self, path: Path = (), note: str | None = None) -> None:
+        self.changes.append((path, note))
+
+    def observe(self, message: str, path: Path = ()) -> None:
+        self.observations.append((message, path))
+
+
+def judge(
+    plan: Plan,
+    gate: Callable[[Json, Env | None], bool],
+    arguments: object,
+    env: Env | None,
+    stop_reason: str | None,
+    *,
+    text: bool,
+    renamed: tuple[Change, ...] = (),
+) -> Verdict:
+    """The verdict on one call that the gate did not let pass.
+
+    `text`: the arguments came as text over the wire, so its first reading is no change. `renamed`:
+    what stage 1 changed.
+
+    Raises:
+        InputError: the arguments hold something outside the JSON domain.
+    """
+    work = _Work(list(renamed), list(plan.standing))
+    original: Any = MISSING
+    try:
+        reading = _envelope(plan, arguments, stop_reason, text)
+        work.changes += [
+            Change(f"envelope.{each.kind}", f"envelope.{each.kind}", "envelope", "", each.note)
+            for each in reading.steps
+        ]
+        original = reading.value
+        fault = fault_in(original, plan.declared)
+        if fault is not None:
+            raise _Refused(fault)
+        final = _stages(plan, original, reading.bare, work, env)
+    except _Refused as refused:
+        return _unrepairable(plan, arguments, original, refused.fault, work)
+    decided = _permission(plan, final, original, work, env)
+    if decided is not None and decided[0] is Effect.DENY:
+        return _denied(plan, arguments, decided[1], decided[2], work)
+    if work.changes and not gate(final, env):
+        unsettled = _unsettled(plan, final, env)
+        if unsettled is not None:
+            return _unrepairable(plan, arguments, original, unsettled, work)
+    if (
+        work.misfits is None
+        and work.changes
+        and plan.schema is not None
+        and not plan.schema.is_valid(original)
+    ):
+        work.misfits = plan.schema.faults(original, plan.limits.issues)
+    outcome = Outcome.REPAIRED if work.changes else Outcome.VALID
+    reason, decided_by = None, ()
+    if decided is not None:
+        outcome, reason, decided_by = Outcome.ASKED, decided[1], decided[2]
+    if outcome is Outcome.VALID and not text:
+        final = arguments
+    return Verdict(
+        outcome,
+        plan.tool,
+        final,
+        plan.source,
+        tuple(work.changes),
+        tuple(work.observations),
+        _issues(work),
+        reason,
+        decided_by,
+    )
+
+
+def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, text: bool) -> Reading:
+    """Stage 2: one value to judge, or `_Refused`."""
+    limits = plan.limits
+    if type(arguments) is str:
+        fault = text_fault(arguments, limits)
+        if fault is not None:
+            raise _Refused(fault)
+        if (
+            not text
+            and plan.schema is not None
+            and "string" in plan.place.types
+            and plan.schema.is_valid(arguments)
+        ):
+            return Reading(arguments)
+        complete = plan.policy != "conservative" and not stopped_at_length(stop_reason)
+        complete = complete and "envelope.complete" not in plan.off
+        found = read_text(arguments, limits, free=text, complete=complete)
+        if isinstance(found, Fault):
+            raise _Refused(found)
+        reading = found
+    else:
+        reading = Reading(arguments)
+    if reading.readings or type(arguments) is not str:
+        fault = value_fault(reading.value, limits)
+        if fault is not None:
+            raise _Refused(fault)
+    if reading.value is None:
+        return _empty(plan, reading, blank=type(arguments) is str and not arguments.strip())
+    if not reading.bare:
+        reading = unwrap(reading, plan.tool, plan.place, limits, lambda value: _passes(plan, value))
+    for each in reading.steps:
+        if f"envelope.{each.kind}" in plan.off:
+            raise _Refused(Fault("schema", "The arguments are no JSON object. Send one."))
+    if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value):
+        raise _Refused(
+            Fault("truncated", "The arguments were cut off before their end. Send the whole call again.")
+        )
+    return reading
+
+
+def _empty(plan: Plan, reading: Reading, *, blank: bool) -> Reading:
+    """Blank text, or a null: `{}` if that passes, and null itself where the schema wants it."""
+    if plan.schema is not None and not blank and plan.schema.is_valid(None):
+        return reading
+    if "envelope.empty" not in plan.off and _passes(plan, {}):
+        return Reading({}, (EMPTY,))
+    if plan.schema is None:
+        raise _Refused(Fault("schema", "The arguments are empty. Send a JSON object."))
+    return Reading(None, readings=reading.readings)
+
+
+def _passes(plan: Plan, value: Json) -> bool:
+    """Does the value pass the schema after stages 3 to 5, tried without saying so?"""
+    if plan.schema is None:
+        return type(value) is dict
+    work = _Work()
+    try:
+        return bool(plan.schema.is_valid(_prepare_and_preprocess(plan, value, work, None)))
+    except _Refused:
+        return False
+
+
+def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -> Json:
+    """Stages 3 to 8: the final arguments, or `_Refused`."""
+    final = value if bare else _prepare_and_preprocess(plan, value, work, env)
+    schema = plan.schema
+    if schema is None:
+        if type(final) is str and bare:
+            final = _wrap_root(plan, final, work, env)
+        if type(final) is not dict:
+            raise _Refused(NOT_JSON if bare else Fault("schema", "The arguments must be a JSON object."))
+        return final
+    if schema.is_valid(final):
+        return final
+    work.misfits = schema.faults(value, plan.limits.issues)
+    if type(final) is str and bare:
+        final = _wrap_root(plan, final, work, env)
+    final = _repair(plan, final, work, env)
+    if not schema.is_valid(final):
+        raise _Refused(NOT_JSON if bare else Fault("schema", ""))
+    return final
+
+
+def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+    """Stages 3 and 4."""
+    if plan.prepare is not None:
+        try:
+            prepared = plan.prepare(deepcopy(value))
+            fault = value_fault(prepared, plan.limits)
+        except (InputError, Exception):  # the owner's code may raise anything
+            raise _Refused(_HOOK) from None
+        if fault is not None:
+            raise _Refused(_HOOK)
+        if not same(prepared, value):
+            note = "The tool's owner adjusted the arguments before they were checked."
+            work.changes.append(Change("prepare", "prepare", "prepare", "", note))
+            value = prepared
+    return _preprocess(plan, value, work, env)
+
+
+def _preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+    """Stage 4: the rules of the tool block, in file order."""
+    for step in plan.steps:
+        if step.condition is not None and not step.at_place and step.condition(value, value, env) is not True:
+            continue
+        value = _apply(plan, step, value, work, env)
+    return value
+
+
+def _apply(plan: Plan, step: Step, value: Json, work: _Work, env: Env | None) -> Json:
+    """One rule, at every place that it selects."""
+    edit = _Edit(value)
+    for path, here in places(value, step.segments):
+        if step.at_place and step.condition is not None and step.condition(here, here, env) is not True:
+            continue
+        log = _Log()
+        try:
+            new = step.action.apply(here, log)
+        except NotApplicable:
+            continue
+        except Exception:  # an owner's function may raise anything
+            raise _Refused(_HOOK) from None
+        default = () if step.field is None else (step.field,)
+        for message, below in log.observations:
+            work.observations.append(Observation(step.rule, step.kind, pointer(path + below), message))
+        if new is here:
+            continue
+        if step.quiet:
+            message = "would have changed this place"
+            work.observations.append(Observation(step.rule, step.kind, pointer(path + default), message))
+            continue
+        for below, note in log.changes or [(default, None)]:
+            where = path + below
+            work.changes.append(
+                Change(step.rule, step.kind, "preprocess", pointer(where), step.note_at(where, note))
+            )
+        edit.put(path, new)
+    return edit.value
+
+
+class _Edit:
+    """A value under change: containers are copied once, the first time that something below them changes."""
+
+    __slots__ = ("_own", "value")
+
+    def __init__(self, value: Json) -> None:
+        self.value: Any = value
+        self._own: dict[int, Any] = {}
+
+    def put(self, path: Path, new: Json) -> None:
+        if not path:
+            self.value = new
+            return
+        self.value = here = self._mine(self.value)
+        for part in path[:-1]:
+            here[part] = self._mine(here[part])
+            here = here[part]
+        here[path[-1]] = new
+
+    def _mine(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        copy = container.copy()
+        self._own[id(copy)] = copy
+        return copy
+
+
+def _repair(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+    """Stage 7: passes of schema-guided repair, with stage 4 again after each that changed something."""
+    if plan.repairs is None or plan.schema is None:
+        return value
+    run = Run()
+    for _ in range(plan.limits.passes):
+        faults = plan.schema.faults(value, plan.limits.issues)
+        if not faults:
+            break
+        new = one_pass(value, faults, plan.repairs, run)
+        work.changes += run.changes
+        run.changes = []
+        if new is value:
+            break
+        value = _preprocess(plan, new, work, env)
+    return value
+
+
+def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
+    """`repair.wrap-root`: bare text that does not look like JSON becomes the field that `root` names."""
+    root = plan.root
+    if root is None or "repair.wrap-root" in plan.off or not text.strip() or looks_like_json(text):
+        return text
+    value: Json = [text] if root.in_array else text
+    for segment in reversed(root.segments):
+        value = {str(segment): value}
+    where = "".join(f"/{segment}" for segment in root.segments)
+    note = f"You sent bare text; it was taken as `{where}`. Send a JSON object."
+    work.changes.append(Change("repair.wrap-root", "repair.wrap-root", "repair", where, note))
+    return _preprocess(plan, value, work, env)
+
+
+def _permission(
+    plan: Plan, final: Json, original: Json, work: _Work, env: Env | None
+) -> tuple[Effect, str, tuple[str, ...]] | None:
+    """Stage 9: DENY or ASK with the reason and the rules that fit, or None to let the call pass."""
+    fitting: dict[Effect, list[Permit]] = {Effect.DENY: [], Effect.ASK: [], Effect.ALLOW: []}
+    for permit in plan.permits:
+        found = permit.fits(final, final, env)
+        if permit.effect is Effect.ALLOW:
+            fits = found is True
+        else:
+            fits = found is not False or permit.present(original, original, env) is True
+        if fits and permit.shadow:
+            message = f"would have said {permit.effect.value}"
+            work.observations.append(Observation(permit.rule, permit.effect.value, "", message))
+        elif fits:
+            fitting[permit.effect].append(permit)
+    names = tuple(permit.rule for effect in Effect_ORDER for permit in fitting[effect])
+    for effect in (Effect.DENY, Effect.ASK):
+        if fitting[effect]:
+            return effect, fitting[effect][0].why, names
+    if not fitting[Effect.ALLOW] and plan.default.effect is not Effect.ALLOW:
+        return plan.default.effect, plan.default.why or "no rule allows this call", ("default",)
+    return None
+
+
+Effect_ORDER = (Effect.DENY, Effect.ASK, Effect.ALLOW)
+
+
+def _unsettled(plan: Plan, final: Json, env: Env | None) -> Fault | None:
+    """Stage 10: why a changed call does not come out of a second run unchanged, or None."""
+    work = _Work()
+    try:
+        reading = _envelope(plan, final, None, False)
+        fault = fault_in(reading.value, plan.declared)
+        if fault is not None:
+            return fault
+        again = _stages(plan, reading.value, reading.bare, work, env)
+    except _Refused as refused:
+        return Fault(
+            "not-settled", refused.fault.message or "The repaired arguments do not stay as they are."
+        )
+    if not work.changes and again is final:
+        return None
+    rule = work.changes[0].rule if work.changes else reading.steps[0].kind
+    return Fault(
+        "not-settled", f"The rule `{rule}` would change the repaired arguments again, so they were not used."
+    )
+
+
+def _issues(work: _Work) -> tuple[Issue, ...]:
+    return tuple(messages.issue(each) for each in work.misfits or ())
+
+
+def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Fault, work: _Work) -> Verdict:
+    misfits = work.misfits or []
+    issues = _issues(work)
+    lead = f"The arguments of `{plan.tool[:64]}` were not used. {fault.message}" if fault.message else None
+    received = arguments if original is MISSING else original
+    return Verdict(
+        Outcome.UNREPAIRABLE,
+        plan.tool,
+        arguments,
+        plan.source,
+        observations=tuple(work.observations),
+        issues=issues,
+        retry_message=messages.retry_message(plan.tool, issues, received, lead),
+        code=fault.code,
+        fingerprint=messages.fingerprint(plan.tool, fault.code, misfits),
+    )
+
+
+def _denied(plan: Plan, arguments: Any, why: str, rules: tuple[str, ...], work: _Work) -> Verdict:
+    return Verdict(
+        Outcome.DENIED,
+        plan.tool,
+        arguments,
+        plan.source,
+        observations=tuple(work.observations),
+        issues=_issues(work),
+        reason=why,
+        decided_by=rules,
+        retry_message=messages.denied_message(plan.tool, why),
+        fingerprint=messages.fingerprint(plan.tool, "denied", [], rules),
+    )
+
+
+__all__ = ["get", "judge", "replace"]

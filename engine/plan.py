@@ -1,0 +1,314 @@
+"""What applies to one tool and model, selected and compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, TypeAlias
+
+from ..grammar.ast import Json, Segment
+from ..rules.kind import Action, Effect, Phase, Place, Spec
+from ..rules.regex import compile_regex
+from .condition import Closure, Env, Names, compile_condition
+from .domain import Limits
+from .ir import Default, Rule, RuleSet
+from .repair import RULES, AliasStep, Repairs
+from .schema import Open, Schema, View
+from .selector import Path, pointer
+from .verdict import Observation, Source
+
+Hook: TypeAlias = Callable[[Json], Json]
+_CAUTIOUS_OFF = frozenset({"repair.scalar-to-text", "repair.enum-case"})
+_OPEN = Open()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rule of stage 4 made ready. `segments` lead to the places on which its action works."""
+
+    rule: str
+    kind: str
+    segments: tuple[Segment, ...]
+    action: Action
+    condition: Closure | None
+    at_place: bool  # the condition looks at the place, not at the arguments
+    quiet: bool  # it only says what it would do: `shadow`, or a careful kind under `conservative`
+    note: str
+    field: str | None  # for a kind that works on the object around the selected key: that key
+
+    def note_at(self, path: Path, own: str | None) -> str:
+        """The note to the model for a change at a path."""
+        return self.note or own or f"`{pointer(path)}` was changed by the rule `{self.rule}`."
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A rule of stage 9. `present` reads the decoded original, where only what is there counts."""
+
+    rule: str
+    effect: Effect
+    fits: Closure
+    present: Closure
+    why: str
+    shadow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where bare text goes when the model sent no object."""
+
+    rule: str
+    segments: tuple[Segment, ...]
+    in_array: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The compiled rules for one tool and model; immutable, one for all threads."""
+
+    tool: str
+    model: str | None
+    schema: Schema | None
+    place: View | Open
+    declared: frozenset[str]  # the properties that the schema names at the root
+    prepare: Hook | None
+    steps: tuple[Step, ...]
+    repairs: Repairs | None
+    root: Root | None
+    permits: tuple[Permit, ...]
+    default: Default
+    policy: str
+    off: frozenset[str]  # built-in rules switched off
+    limits: Limits
+    source: Source
+    standing: tuple[Observation, ...]  # what every verdict says
+
+
+def make_plan(
+    rules: RuleSet,
+    tool: str,
+    model: str | None,
+    schema: Schema | None,
+    limits: Limits,
+    *,
+    prepare: Hook | None = None,
+    mutates: bool = False,
+) -> Plan:
+    """Select and compile what applies to this tool and model."""
+    chosen = [
+        rule
+        for rule in rules.rules
+        if _for_tool(rule.tools, rule.globs, tool)
+        and not any(_for_tool(names, globs, tool) for names, globs in rule.off)
+    ]
+    if schema is None:
+        schema = _own_schema(chosen, tool)
+    place: View | Open = schema.root if schema is not None else _OPEN
+    policy = _policy(rules, model)
+    off = frozenset(
+        name
+        for disabled in rules.disabled
+        if not (disabled.tools or disabled.globs) or _for_tool(disabled.tools, disabled.globs, tool)
+        for name in _BUILT_IN
+        if any(fnmatchcase(name, pattern) for pattern in disabled.rules)
+    )
+    steps: list[Step] = []
+    aliases: list[AliasStep] = []
+    permits: list[Permit] = []
+    silent: list[str] = []
+    root: Root | None = None
+    droppable: list[tuple[Segment, ...]] = []
+    bounded: list[tuple[Segment, ...]] = []
+    for rule in chosen:
+        kind, spec = rule.kind, rule.spec
+        if not applies_to_model(rule, model):
+            continue
+        if kind.phase is Phase.PERMIT and kind.effect is not None:
+            permits.append(_permit(rule, tool, model))
+        elif kind.phase is Phase.PREPROCESS:
+            if kind.needs_families and rule.families is None:
+                continue
+            if kind.needs_schema and not place.known:
+                silent.append(rule.name)
+                continue
+            step = _step(rule, tool, model, place, policy, rules)
+            if step is not None:
+                steps.append(step)
+                if kind.keyword == "alias" and not step.quiet and step.field is not None:
+                    aliases.append(AliasStep(step.rule, step.segments, step.field, step.action, step.note_at))
+        elif kind.keyword == "root" and root is None and not spec.shadow:
+            root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")))
+        elif kind.keyword == "droppable":
+            droppable.extend(each.segments for each in spec.selectors)
+        elif kind.phase is Phase.BOUND and kind.in_force:
+            bounded.append(spec.segments)
+    if policy == "conservative":
+        off_repairs = off | _CAUTIOUS_OFF
+    else:
+        off_repairs = off
+    repairs = None
+    if schema is not None:
+        repairs = Repairs(
+            schema.root,
+            tuple(aliases),
+            limits,
+            off_repairs,
+            mutates or tool in rules.mutating,
+            tuple(droppable),
+            tuple(bounded),
+        )
+    standing = tuple(
+        Observation(name, "schema", "", "the tool has no schema, so this rule does nothing")
+        for name in silent
+    )
+    return Plan(
+        tool,
+        model,
+        schema,
+        place,
+        place.properties,
+        prepare,
+        tuple(steps),
+        repairs,
+        root,
+        tuple(permits),
+        rules.default,
+        policy,
+        off,
+        limits,
+        rules.source,
+        standing,
+    )
+
+
+_BUILT_IN = RULES + tuple(
+    f"envelope.{kind}"
+    for kind in (
+        "empty",
+        "decode-json",
+        "control-characters",
+        "duplicate-key",
+        "complete",
+        "unwrap-array",
+        "unwrap-object",
+    )
+)
+
+
+def built_in_rules() -> tuple[str, ...]:
+    """The names of the rules that no file writes: what `disable` may name beside written ones."""
+    return _BUILT_IN
+
+
+def _for_tool(names: tuple[str, ...], globs: tuple[str, ...], tool: str) -> bool:
+    return tool in names or any(glob_matches(glob, tool) for glob in globs)
+
+
+def glob_matches(glob: str, name: str) -> bool:
+    """Does a glob (`*`, `?`) fit the whole name? Linear."""
+    return glob == "*" or compile_glob(glob).fullmatch(name) is not None
+
+
+@cache
+def compile_glob(glob: str) -> Any:
+    """A glob of a rule file as a linear regular expression; at most one for each glob that is written."""
+    text = "".join(".*" if each == "*" else "." if each == "?" else _literal(each) for each in glob)
+    return compile_regex(f"(?s:{text})")
+
+
+def _literal(character: str) -> str:
+    return character if character.isalnum() or character == "_" else f"\\x{{{ord(character):x}}}"
+
+
+def applies_to_model(rule: Rule, model: str | None) -> bool:
+    """Without a model id, rewrites and `allow` with `for` do not apply; `deny`, `ask` and `bound` do."""
+    if rule.families is None:
+        return True
+    if model is None:
+        return rule.kind.effect in (Effect.DENY, Effect.ASK) or rule.kind.phase is Phase.BOUND
+    return matches_model(rule.families, model)
+
+
+def matches_model(patterns: tuple[str, ...], model: str) -> bool:
+    """Is one of the regular expressions found in the model id?"""
+    return any(compile_regex(pattern).search(model) is not None for pattern in patterns)
+
+
+def _policy(rules: RuleSet, model: str | None) -> str:
+    """The first policy for this very model, else the first one for all, else `adaptive`."""
+    for policy in rules.policies:
+        if policy.families is not None and model is not None and matches_model(policy.families, model):
+            return policy.profile
+    return next((each.profile for each in rules.policies if each.families is None), "adaptive")
+
+
+def _own_schema(rules: list[Rule], tool: str) -> Schema | None:
+    """The schema that a `schema` rule gives, where the host gave none."""
+    for rule in rules:
+        if rule.kind.keyword == "schema" and "document" in rule.spec.clauses:
+            return Schema(rule.spec.clauses["document"], f"the schema of `{tool}`")
+    return None
+
+
+def _names(rule: Rule, tool: str, model: str | None) -> Names:
+    cwd = rule.lets.get("cwd")
+    return Names(tool, model, rule.lets, cwd if isinstance(cwd, str) else None)
+
+
+def _permit(rule: Rule, tool: str, model: str | None) -> Permit:
+    spec = rule.spec
+    names = _names(rule, tool, model)
+    effect = rule.kind.effect
+    assert effect is not None
+    if spec.condition is None:
+        fits = present = _always
+    else:
+        fits = compile_condition(spec.condition, names, unless=spec.unless)
+        present = compile_condition(spec.condition, names, unless=spec.unless, positive=True)
+    why = spec.title or spec.note or f"the rule `{rule.name}` fits"
+    return Permit(rule.name, effect, fits, present, why, spec.shadow)
+
+
+def _always(arguments: Json, item: Json, env: Env | None) -> bool | None:
+    return True
+
+
+def _step(
+    rule: Rule, tool: str, model: str | None, place: View | Open, policy: str, rules: RuleSet
+) -> Step | None:
+    kind, spec = rule.kind, rule.spec
+    segments = spec.segments if spec.selectors else ()
+    field = None
+    if kind.acts_on_parent:
+        last = segments[-1] if segments else None
+        if not isinstance(last, str):
+            return None
+        segments, field = segments[:-1], last
+    here: Place = place.under(segments)
+    action = kind.build(_with_functions(spec, rules), here)
+    if action is None:
+        return None
+    condition = None
+    if spec.condition is not None:
+        condition = compile_condition(spec.condition, _names(rule, tool, model), unless=spec.unless)
+    quiet = spec.shadow or (kind.cautious and policy == "conservative")
+    note = spec.note or ""
+    return Step(
+        rule.name,
+        kind.keyword,
+        segments,
+        action,
+        condition,
+        kind.condition_at_place,
+        quiet,
+        note,
+        field,
+    )
+
+
+def _with_functions(spec: Spec, rules: RuleSet) -> Spec:
+    from dataclasses import replace
+
+    return replace(spec, functions=rules.functions) if rules.functions else spec

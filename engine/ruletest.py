@@ -1,0 +1,158 @@
+"""Runs the tests that stand in rule files: each call through its file's own rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..grammar.ast import Json
+from ..grammar.diagnostics import Diagnostic
+from ..rules.statements import ToolBlock
+from ..rules.testblock import CallStep, Expectation, TestCase
+from . import messages
+from .compiler import Compiler, Unit, fits, read_json
+from .engine import Engine
+from .errors import CallgateError
+from .ir import PolicyRule, RuleSet
+from .selector import MISSING, pointer, same
+from .verdict import Outcome, Verdict
+
+_DIFFERENCES = 10  # shown for one test
+
+
+def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
+    """Run a file's tests against that file and what it uses; one diagnostic for each that fails."""
+    if not unit.tests:
+        return []
+    rules = compiler.link((replace_top(unit),), own_values=True).rules
+    found: list[Diagnostic] = []
+    for case, block in unit.tests:
+        if case.in_force:
+            found += _run(case, block, unit, rules)
+    return found
+
+
+def replace_top(unit: Unit) -> Unit:
+    """The unit as the top of a set of its own, so that its own policy and default count."""
+    return replace(unit, top=True)
+
+
+def count_tests(units: tuple[Unit, ...]) -> int:
+    """How many tests are in force in these files and what they use."""
+    return sum(1 for top in units for unit in top.units() for case, _ in unit.tests if case.in_force)
+
+
+def _run(case: TestCase, block: ToolBlock | None, unit: Unit, rules: RuleSet) -> list[Diagnostic]:
+    if case.policy is not None:
+        rules = replace(rules, policies=(PolicyRule(case.policy, None),))
+    try:
+        tools = read_json(unit, case.tools) if case.tools is not None else None
+        engine = Engine(rules, tools)  # type: ignore[arg-type]
+    except CallgateError as error:
+        return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=unit.file)]
+    found: list[Diagnostic] = []
+    for step in case.calls:
+        tool = step.tool or _only_tool(block)
+        if tool is None:
+            help_ = "write `call TOOL {…}`"
+            message = f"test `{case.title}`: which tool is called?"
+            found.append(Diagnostic("G403", message, step.span, help=help_, file=unit.file))
+            continue
+        wrong = _judge(engine, case, step, tool)
+        if wrong:
+            head, *rest = wrong
+            message = f"test `{case.title}` fails: {head}"
+            found.append(
+                Diagnostic("G402", message, step.expectation.span, help="\n".join(rest), file=unit.file)
+            )
+    return found
+
+
+def _only_tool(block: ToolBlock | None) -> str | None:
+    names = block.names if block is not None else ()
+    return names[0].text if len(names) == 1 and not names[0].glob else None
+
+
+def _judge(engine: Engine, case: TestCase, step: CallStep, tool: str) -> list[str]:
+    """What differs: a head line and a line per difference; nothing where the test holds."""
+    context = dict(case.context) if case.context is not None else None
+    try:
+        if step.raw and isinstance(step.arguments, str):
+            verdict = engine.check_text(
+                tool, step.arguments, model=case.model, context=context, stop_reason=case.stop
+            )
+        else:
+            verdict = engine.check(
+                tool, step.arguments, model=case.model, context=context, stop_reason=case.stop
+            )
+    except CallgateError as error:
+        return [f"the call cannot be judged: {error}"]
+    return _compare(step.expectation, verdict)
+
+
+def _compare(wanted: Expectation, verdict: Verdict) -> list[str]:
+    outcome = verdict.outcome.value
+    if outcome != wanted.outcome:
+        lines = [f"wanted {wanted.outcome}, got {outcome}"]
+        if verdict.changes:
+            lines.append("arguments: " + messages.text_of(verdict.arguments, messages.RECEIVED))
+            lines += [
+                f"{each.path or 'the whole value'} was changed by {each.rule}" for each in verdict.changes
+            ]
+        said = verdict.reason or verdict.retry_message
+        return [*lines, f"it said: {said}"] if said else lines
+    if wanted.outcome == Outcome.REPAIRED and not same(wanted.arguments, verdict.arguments):
+        return ["the arguments differ", *difference(wanted.arguments, verdict.arguments)]
+    if wanted.by is not None:
+        return _by(wanted.by, verdict)
+    said = (verdict.reason if wanted.outcome in ("denied", "asked") else verdict.retry_message) or ""
+    if wanted.part is not None and wanted.part not in said:
+        return [f"the message lacks {messages.text_of(wanted.part, 100)!r}", f"it says: {said}"]
+    return []
+
+
+def _by(entries: tuple[str, ...], verdict: Verdict) -> list[str]:
+    """`by` is exact as a set: every change fits an entry, and every entry a change."""
+    changes = {(each.rule, each.kind) for each in verdict.changes}
+    lines = [
+        f"no entry for the change by `{rule}` ({kind})"
+        for rule, kind in sorted(changes)
+        if not any(_named(entry, rule, kind) for entry in entries)
+    ]
+    lines += [
+        f"nothing was changed by `{entry}`"
+        for entry in entries
+        if not any(_named(entry, rule, kind) for rule, kind in changes)
+    ]
+    return ["other rules changed the call than `by` says", *lines] if lines else []
+
+
+def _named(entry: str, rule: str, kind: str) -> bool:
+    title = (
+        rule.rpartition("structural:")[2].partition(":")[0].partition("#")[0]
+        if kind == "structural"
+        else None
+    )
+    return fits(entry, rule, title, kind)
+
+
+def difference(wanted: Json, got: Json) -> list[str]:
+    """A line per place that differs, at most ten. Iterative."""
+    lines: list[str] = []
+    stack: list[tuple[tuple[str | int, ...], object, object]] = [((), wanted, got)]
+    while stack and len(lines) < _DIFFERENCES:
+        path, left, right = stack.pop()
+        if type(left) is dict and type(right) is dict:
+            for key in sorted({*left, *right}, reverse=True):
+                stack.append(((*path, key), left.get(key, MISSING), right.get(key, MISSING)))
+        elif type(left) is list and type(right) is list and len(left) == len(right):
+            stack.extend(((*path, n), left[n], right[n]) for n in range(len(left) - 1, -1, -1))
+        elif left is MISSING or right is MISSING or not same(left, right):  # type: ignore[arg-type]
+            lines.append(f"{pointer(path) or 'the whole value'}: wanted {_show(left)}, got {_show(right)}")
+    return lines
+
+
+def _show(value: object) -> str:
+    if value is MISSING:
+        return "nothing"
+    shown = messages.text_of(value, 80)
+    return f'"{shown}"' if type(value) is str else shown

@@ -1,0 +1,89 @@
+"""Tool definitions in the forms in which hosts hold them: a mapping, OpenAI, Anthropic, Gemini, MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..grammar.ast import Json
+from .errors import SchemaError
+from .schema import Schema
+
+Tools: TypeAlias = "Mapping[str, Any] | Iterable[Mapping[str, Any]]"
+_SCHEMA_KEYS = ("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A registered tool. `schema` None: it takes any object. `mutates`: its annotations say it changes things."""
+
+    name: str
+    schema: Schema | None
+    mutates: bool = False
+
+
+def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
+    """Every tool by its name, in order; None where no tools were given.
+
+    Raises:
+        SchemaError: a definition in no known form, a name that stands twice, a schema that is none.
+    """
+    if tools is None:
+        return None
+    found: dict[str, Tool] = {}
+    for name, schema, mutates in _definitions(tools):
+        if type(name) is not str or not name:
+            raise SchemaError("a tool's name must be a text that is not empty")
+        if name in found:
+            raise SchemaError(f"two tools are called `{name[:64]}`")
+        compiled = None if schema is None else Schema(schema, f"the schema of `{name[:64]}`")
+        found[name] = Tool(name, compiled, mutates)
+    return found
+
+
+def _definitions(tools: Any) -> Iterator[tuple[Any, Json, bool]]:
+    if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list) and len(tools) == 1:
+        tools = tools["tools"]  # the answer of an MCP server, as it is
+    if isinstance(tools, Mapping):
+        for name, schema in tools.items():
+            yield name, schema, False
+        return
+    if isinstance(tools, str | bytes) or not isinstance(tools, Iterable):
+        raise SchemaError("tools are a mapping of names to JSON Schemas, or a list of tool definitions")
+    for each in tools:
+        yield from _definition(each)
+
+
+def _definition(each: Any) -> Iterator[tuple[Any, Json, bool]]:
+    if not isinstance(each, Mapping):
+        raise SchemaError(f"a tool definition must be an object, not `{type(each).__name__}`")
+    declarations = each.get("functionDeclarations", each.get("function_declarations"))
+    if isinstance(declarations, list):  # Gemini
+        for declaration in declarations:
+            yield from _definition(declaration)
+        return
+    body = each.get("function") if isinstance(each.get("function"), Mapping) else each
+    assert isinstance(body, Mapping)
+    if "name" not in body:
+        raise SchemaError("a tool definition has no `name`")
+    schema = next((body[key] for key in _SCHEMA_KEYS if body.get(key) is not None), None)
+    hints = each.get("annotations")
+    yield body["name"], _plain(schema), isinstance(hints, Mapping) and hints.get("destructiveHint") is True
+
+
+def _plain(schema: Any) -> Any:
+    """Gemini writes the names of types in capitals; JSON Schema knows them in small letters only."""
+    if (
+        not isinstance(schema, Mapping)
+        or not isinstance(schema.get("type"), str)
+        or not schema["type"].isupper()
+    ):
+        return schema
+    plain = dict(schema)
+    plain["type"] = plain["type"].lower()
+    if isinstance(plain.get("properties"), Mapping):
+        plain["properties"] = {key: _plain(value) for key, value in plain["properties"].items()}
+    if "items" in plain:
+        plain["items"] = _plain(plain["items"])
+    return plain
