@@ -373,6 +373,8 @@ def test_a_relative_path_is_under_what_its_working_directory_is_under():
         ('/a not in ["y"]', None),
         ('/a in ["y", "x"]', True),
         ('/a in ["y", 1]', None),
+        ('/a in ["y"]', False),
+        ('/yes in ["y"]', None),
         ("missing /gone", None),
         ("missing /a", False),
         ("present /gone", None),

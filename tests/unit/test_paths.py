@@ -110,6 +110,8 @@ def test_a_path_that_may_mean_another_place_has_no_answer(path, cwd):
     assert fold(path, cwd) is None
     assert is_under(path, REPO, cwd) is None
     assert is_under(path, DRIVE, cwd) is None
+    if type(path) is str:
+        assert under("/repo", None)(path, None) is None
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,7 @@ def test_a_path_that_may_mean_another_place_has_no_answer(path, cwd):
         ("/repo/.git/config", True),
         ("/repo/a..b/..c/...", True),
         ("/x/../repo/a", True),
+        ("/./repo/a", True),
         ("/../repo/a", True),
         ("/repo/a b", True),
         ("/repo/100%25", True),
