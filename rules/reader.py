@@ -143,7 +143,7 @@ class _Reading:
         group = self.peek()
         if self.kind.title is Title.NONE:
             return None
-        if group is not None and len(group) == 1 and isinstance(group[0], Text):
+        if group is not None and len(group) == 1 and isinstance(group[0], Text) and not self.is_selector():
             self.at += 1
             if not group[0].value and self.kind.title is Title.REQUIRED:
                 self.fault("G206", f"the title of `{self.kind.keyword}` is empty", group[0].span)
@@ -157,6 +157,14 @@ class _Reading:
                 f"it is written `{usage(self.kind)}`",
             )
         return None
+
+    def is_selector(self) -> bool:
+        """Is the one text in front the selector, and the title that must stand before it missing?"""
+        if self.kind.title is not Title.REQUIRED or self.kind.selecting is Selecting.NONE:
+            return False
+        after = self.items[self.at + 1 : self.at + 2]
+        followed = bool(after) and isinstance(after[0][0], Pointer | Text)
+        return not followed and selector(self.items[self.at][0]) is not None
 
     def selectors(self) -> tuple[Pointer, ...]:
         keyword, selecting = self.kind.keyword, self.kind.selecting
@@ -189,7 +197,8 @@ class _Reading:
 
     def clauses(self) -> Mapping[str, Any]:
         schemas = self.kind.clauses
-        waiting = [name for name, rules in schemas.items() if _positional(rules)]
+        by_position = {name: rules for name, rules in schemas.items() if _positional(rules)}
+        waiting = list(by_position)
         by_word = {name: rules for name, rules in schemas.items() if not _positional(rules)}
         values: dict[str, Any] = {}
         spans: dict[str, Span] = {}
@@ -209,8 +218,16 @@ class _Reading:
                     spans[word] = head.span if value is True else self.items[self.at - 1][0].span
             elif waiting:
                 name = waiting.pop(0)
-                values[name] = _value(head) if len(group) == 1 else [_value(atom) for atom in group]
-                spans[name] = head.span
+                if len(group) > 1:
+                    self.fault(
+                        "G207", f"`{self.kind.keyword}` takes one value", group[1].span, "leave it out"
+                    )
+                if by_position[name].get("meta", {}).get("reads") == "json" and word is not None:
+                    self.fault("G205", f"`{word[:64]}` is no JSON value", head.span, "put a text in quotes")
+                    guessed.add(name)
+                else:
+                    values[name] = _value(head)
+                    spans[name] = head.span
             elif word is None:
                 help_ = f"it is written `{usage(self.kind)}`"
                 self.fault("G207", f"`{self.kind.keyword}` takes nothing more here", head.span, help_)

@@ -13,8 +13,8 @@ MAX_MEMORY = 8 << 20  # bytes for one compiled expression, RE2's own default
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """A compiled expression. Both sides are matched as UTF-8, so `.` is one code point; a lone
-    surrogate in the text is matched by nothing and raises nothing."""
+    """A compiled expression. Both sides are matched as UTF-8, so `.` is one code point, a lone surrogate
+    in the text too: it raises nothing."""
 
     pattern: str
     compiled: Any

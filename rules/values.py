@@ -9,7 +9,9 @@ from ..grammar.ast import Json
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
-MAX_NODES = 1_000_000  # in a value that an owner's function returns
+# Of a value that an owner's function returns.
+MAX_VALUES = 1_000_000
+MAX_DEPTH = 512
 
 
 def copy(value: Json) -> Json:
@@ -55,28 +57,31 @@ def require_json(value: object) -> Json:
 
     Raises:
         TypeError: something else is in it.
-        ValueError: a number that is not finite, a lone surrogate, or over 1,000,000 values (a loop too).
+        ValueError: a number that is not finite, a lone surrogate, over 1,000,000 values, or one that is
+            nested over 512 deep (a loop is).
     """
     top: list[Any] = [value]
-    todo: list[tuple[Any, Any]] = [(top, 0)]
+    todo: list[tuple[Any, Any, int]] = [(top, 0, 0)]
     seen = 0
     while todo:
-        seen += 1
-        if seen > MAX_NODES:
-            raise ValueError(f"over {MAX_NODES} values, or a loop")
-        holder, at = todo.pop()
+        holder, at, depth = todo.pop()
         item = holder[at]
         kind = type(item)
+        seen += 1
+        if seen > MAX_VALUES:
+            raise ValueError(f"over {MAX_VALUES} values")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested over {MAX_DEPTH} deep, or a loop")
         if kind is dict:
             for key in item:
                 if type(key) is not str:
                     raise TypeError(f"an object key of type {type(key).__name__}")
                 _require_text(key)
             holder[at] = fresh = dict(item)
-            todo.extend((fresh, key) for key in fresh)
+            todo.extend((fresh, key, depth + 1) for key in fresh)
         elif kind is list:
             holder[at] = array = list(item)
-            todo.extend((array, i) for i in range(len(array)))
+            todo.extend((array, i, depth + 1) for i in range(len(array)))
         elif kind is str:
             _require_text(item)
         elif kind is float:

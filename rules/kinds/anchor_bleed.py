@@ -51,7 +51,8 @@ class AnchorBleed(Kind):
     def build(cls, spec: Spec, place: Place) -> Action | None:
         if place.is_pattern:
             return None
-        return Action(_apply, 'type(v) is str and (v[:1] == "^" or v[-1:] == "$")')
+        # By name, since a `$` in a guard begins one.
+        return Action(_apply, 'type(v) is str and (v[:1] == "^" or v[-1:] == $end)', {"end": "$"})
 
 
 def _apply(value: Json, log: Log) -> Json:

@@ -20,7 +20,11 @@ class Schema(Kind):
     keyword = "schema"
     phase = Phase.SETTING
     clauses: ClassVar = {
-        "source": {"meta": {"positional": True}, "required": True, "type": ["dict", "string", "boolean"]}
+        "source": {
+            "meta": {"positional": True, "reads": "json"},
+            "required": True,
+            "type": ["dict", "string", "boolean"],
+        }
     }
     cost = "compiled once"
 
