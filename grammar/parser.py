@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parsed", "Words", "parse", "parse_condition"]
 
-_TAB = re.compile(r"^ *\t[ \t]*(?=[^\s])", re.MULTILINE)
+_TAB = re.compile(r"^ *+\t[ \t]*+(?=[^\s])", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _refuse_tabs(text: str, log: Mistakes) -> None:
-    if "\t" not in text:
-        return
+    line, counted = 1, 0
     for found in _TAB.finditer(text):
         tab = found[0].index("\t")
-        line = text.count("\n", 0, found.start()) + 1
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
         begin = found.start() + tab
         log.add(mistakes.tab_in_indentation(Span(begin, found.end(), line, tab + 1)))
 

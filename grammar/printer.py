@@ -185,7 +185,12 @@ def _broken(pieces: list[_Piece], indent: int) -> list[str]:
 def _spread(value: Json, indent: int, column: int, level: int = 0) -> list[str]:
     """The lines of a JSON value that begins at `column` (from 0); one, where it fits."""
     flat = _json(value)
-    if not isinstance(value, list | dict) or column + len(flat) <= WIDTH or level == _DEEPEST_SPREAD:
+    if (
+        not value
+        or not isinstance(value, list | dict)
+        or column + len(flat) <= WIDTH
+        or level == _DEEPEST_SPREAD
+    ):
         return [flat]
     margin = " " * (indent + 2)
     members: Iterable[tuple[str, Json]]

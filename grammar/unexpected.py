@@ -10,6 +10,7 @@ from .tokens import Token
 from .values import RESERVED
 
 _SUFFIXES = frozenset({"FOR", "WHEN", "UNLESS", "NOTE", "NAMED"})
+_ANYTHING = frozenset({"NAME", "STRING", "POINTER", "LITERAL"})
 # What an author calls what the grammar wants, the most telling first.
 _TITLES = {
     "OPERATOR": "an operator",
@@ -39,6 +40,8 @@ def explain(token: Token, expected: Set[str], before: Token | None) -> Diagnosti
     kind, text, span = token.type, token.text, token.span
     if kind == "$END":
         return mistakes.ends_early(_wanted(expected), before.span if before else span)
+    if kind == "COLON" and before and before.type == "POINTER" and before.end == token.start:
+        return mistakes.unexpected_in_selector(before.text, text, span)
     if "OPERATOR" in expected and kind not in ("STRING", "RAW", "POINTER", "LITERAL", "BLOCK"):
         return mistakes.unknown_operator(text, span)
     if kind == "OPERATOR" and "AND" in expected:
@@ -77,6 +80,8 @@ def _wanted(expected: Set[str]) -> str:
     """The first things that may stand here, as words."""
     if expected >= _SUFFIXES and "NAME" not in expected:
         return "a suffix such as `when`, or the end of the statement"
+    if expected >= _ANYTHING:
+        return "a name, a value or a selector"
     titles = [title for kind, title in _TITLES.items() if kind in expected]
     if not titles:
         return "the end of the statement" if "$END" in expected else "something else"

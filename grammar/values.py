@@ -44,16 +44,21 @@ class _Reader:
     def __init__(self, log: Mistakes) -> None:
         self._log = log
         self._broken = False
+        self._held: Diagnostic | None = None
 
     def read(self, tokens: Iterable[Token]) -> list[Token] | None:
         out: list[Token] = []
         pattern = 0
-        before: Token | None = None
+        held: Diagnostic | None = None  # about a selector, if no unclosed text is to blame
         for token in tokens:
-            token = self._one(token, pattern == 1, before)
-            pattern = pattern_state(token.type, token.text, pattern)
-            out.append(token)
-            before = token
+            if held and not (token.type == "UNCLOSED" and token.start == out[-1].end):
+                self._log.add(held)
+            read = self._one(token, pattern == 1, out[-1] if out else None)
+            held, self._held = self._held, None
+            pattern = pattern_state(read.type, read.text, pattern)
+            out.append(read)
+        if held:
+            self._log.add(held)
         return None if self._broken else out
 
     def _one(self, token: Token, pattern: bool, before: Token | None) -> Token:
@@ -185,7 +190,8 @@ class _Reader:
             self._wrong(mistakes.bad_selector(text, "there is no way up", help, token.span))
             return ()
         if text[dots:] == "/":
-            self._wrong(mistakes.bare_slash(text, token.span))
+            self._broken = True
+            self._held = mistakes.bare_slash(text, token.span)
             return ()
         segments: list[Segment] = []
         empty = False
@@ -206,7 +212,8 @@ class _Reader:
                     self._wrong(mistakes.bad_selector(text, str(error), f"write `{fixed}`", span))
         if empty:
             fixed = re.sub("/(?=/|$)", '/""', text)
-            self._wrong(mistakes.empty_segment(text, fixed, token.span))
+            self._broken = True
+            self._held = mistakes.empty_segment(text, fixed, token.span)
         return tuple(segments)
 
 
