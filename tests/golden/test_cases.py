@@ -8,8 +8,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import callgate
 import pytest
+
+import callgate
 
 CASES = Path(__file__).parents[1] / "cases" / "calls.jsonl"
 
