@@ -9,6 +9,7 @@ from ..kind import Action, Example, Kind, Log, Phase, Place, Selecting, Spec
 
 _SCHEMES: Final = ("](http://", "](https://")
 LONGEST: Final = 4_096  # characters of a path; it also keeps the cost linear
+LAYERS: Final = 4  # of links in links
 
 
 class FilesystemPath(Kind):
@@ -44,7 +45,19 @@ def _apply(value: Json, _log: Log) -> Json:
 
 
 def unwrap(text: str) -> str:
-    """The text with its auto-links unwrapped; the same object where there are none. Cost: linear."""
+    """The text with its auto-links unwrapped, links in links too; the same object where there are none.
+
+    Links nested over 4 deep are no path: such a text is left alone. Cost: linear.
+    """
+    result = text
+    for _ in range(LAYERS + 1):
+        before, result = result, _unwrap_once(result)
+        if result is before:
+            return result
+    return text
+
+
+def _unwrap_once(text: str) -> str:
     if "](http" not in text:
         return text
     pieces: list[str] = []

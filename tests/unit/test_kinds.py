@@ -307,6 +307,8 @@ def test_an_alias_that_cannot_work_is_a_finding(rule: str) -> None:
         ("[[id].ts](http://[id].ts)", "[id].ts"),
         ("[[a.ts](http://a.ts)", "[a.ts"),
         ("[a.ts](http://a.ts)]", "a.ts]"),
+        ("[[a.ts](http://a.ts)](http://a.ts)", "a.ts"),
+        ("[" * 5 + "a" + "](http://a)" * 5, None),
         ("[A.ts](http://a.ts)", None),
         ("[a.ts](a.ts)", None),
         ("[](http://)", None),
