@@ -335,7 +335,7 @@ def ends_early(wanted: str, span: Span) -> Diagnostic:
 
 def unexpected(text: str, wanted: str, span: Span, help: str = "") -> Diagnostic:
     message = f"unexpected `{shown(text)}`"
-    return Diagnostic("G022", f"{message}, expected {wanted}" if wanted else message, span, help=help)
+    return Diagnostic("G022", f"{message}, expected {wanted}", span, help=help or f"write {wanted} instead")
 
 
 def clause_after_suffix(text: str, span: Span) -> Diagnostic:
