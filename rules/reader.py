@@ -277,6 +277,8 @@ class _Reading:
     def validate(self, values: dict[str, Any], spans: Mapping[str, Span], guessed: set[str]) -> None:
         """Let Cerberus judge and normalise the values, and put each of its errors where it belongs."""
         schemas = self.kind.clauses
+        if not schemas:
+            return
         validator = Validator(schemas)
         if validator.validate(values):
             values.update(validator.document)

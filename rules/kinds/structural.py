@@ -123,8 +123,8 @@ class Structural(Kind):
         first = steps[0].source
         if not first:
             return Action(apply)
-        # On an array the first segment is an index, so only an object can be told apart this cheaply.
-        return Action(apply, "type(v) is not dict or $first in v", {"first": first[0]})
+        # An index may be a place of an array; every other name is a place of an object alone.
+        return Action(apply) if first[0].isdigit() else Action(apply, keys=frozenset(first[:1]))
 
 
 def read_steps(block: tuple[Statement, ...]) -> tuple[tuple[Step, ...], list[Finding]]:

@@ -159,6 +159,9 @@ def apply(action: Action, value: Json) -> tuple[Json, list[str]]:
 
 
 def passes(action: Action, value: Json) -> bool:
+    """Would the engine run the action on this value?"""
+    if action.keys and not (isinstance(value, dict) and value.keys() & action.keys):
+        return False
     return bool(eval((action.guard or "True").replace("$", ""), {"v": value, **action.names}))
 
 

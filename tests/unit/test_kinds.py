@@ -17,7 +17,7 @@ from callgate.grammar.ast import Json, Text
 from callgate.grammar.parser import parse
 from callgate.rules.catalog import CatalogError, gather, kinds, own
 from callgate.rules.forms import FORMS
-from callgate.rules.kind import Example, Kind, NotApplicable, Phase, Place, Spec
+from callgate.rules.kind import Action, Example, Kind, NotApplicable, Phase, Place, Spec
 from callgate.rules.reader import check_rule, read_rule
 from callgate.rules.regex import compile_regex
 from callgate.rules.statements import words
@@ -58,6 +58,13 @@ def place_of(schema: Json | None, spec: Spec) -> Place:
     return view.under(segments[:-1] if kind.acts_on_parent else segments)
 
 
+def passes(action: Action, value: Json) -> bool:
+    """Would the engine run the action on this value?"""
+    if action.keys and not (isinstance(value, dict) and value.keys() & action.keys):
+        return False
+    return bool(eval((action.guard or "True").replace("$", ""), {"v": value, **action.names}))
+
+
 def run(rule: str, arguments: Json, schema: Json | None = None, **more: object) -> tuple[Json, Recorder]:
     """The arguments after one rule, as the pipeline's stage for it would leave them."""
     functions: Any = more.pop("functions", {})
@@ -71,14 +78,13 @@ def run(rule: str, arguments: Json, schema: Json | None = None, **more: object) 
         return arguments, log
     segments = spec.segments[:-1] if kind.acts_on_parent else spec.segments
     for path, value in list(places(arguments, segments)):
-        guard = (action.guard or "True").replace("$", "")
         log.here = path
         told = len(log.changes), len(log.observations)
         try:
             result = action.apply(value, log)
         except NotApplicable:
             continue
-        if not eval(guard, {"v": value, **action.names}):
+        if not passes(action, value):
             assert result is value
             assert told == (len(log.changes), len(log.observations))
         if result is not value:
