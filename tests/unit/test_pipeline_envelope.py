@@ -42,7 +42,11 @@ def kinds(verdict: Verdict) -> list[str]:
 
 def test_plain_json_text_over_the_wire_is_valid_and_carries_the_decoded_value() -> None:
     verdict = text('{"path": "/a", "n": 1}')
-    assert (verdict.outcome, verdict.arguments, verdict.changes) == (Outcome.VALID, {"path": "/a", "n": 1}, ())
+    assert (verdict.outcome, verdict.arguments, verdict.changes) == (
+        Outcome.VALID,
+        {"path": "/a", "n": 1},
+        (),
+    )
 
 
 def test_text_given_to_check_is_json_in_json() -> None:
@@ -370,6 +374,8 @@ def test_a_limit_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_each_envelope_fix_can_be_switched_off() -> None:
     assert check('{"path": "/a"}', 'disable envelope.decode-json because "x"').outcome is Outcome.UNREPAIRABLE
-    assert check([{"path": "/a"}], 'disable envelope.unwrap-array because "x"').outcome is Outcome.UNREPAIRABLE
+    assert (
+        check([{"path": "/a"}], 'disable envelope.unwrap-array because "x"').outcome is Outcome.UNREPAIRABLE
+    )
     assert text('{"path": "/a"', 'disable envelope.complete because "x"').code == "truncated"
     assert check(None, 'disable envelope.empty because "x"', schema=OPEN).outcome is Outcome.UNREPAIRABLE

@@ -9,7 +9,13 @@ import pytest
 import callgate
 from callgate import Outcome, Verdict
 
-TOOLS: dict[str, Any] = {"read_file": {}, "run": {}, "mcp__fs__list": {}, "mcp__a__get": {}, "mcp__b__get": {}}
+TOOLS: dict[str, Any] = {
+    "read_file": {},
+    "run": {},
+    "mcp__fs__list": {},
+    "mcp__a__get": {},
+    "mcp__b__get": {},
+}
 
 
 def call(name: str, rules: str = "", tools: dict[str, Any] | None = None) -> Verdict:
@@ -38,7 +44,9 @@ def test_an_empty_name_is_an_unknown_tool(tools: dict[str, Any] | None) -> None:
     assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, "unknown-tool")
 
 
-@pytest.mark.parametrize("name", ["read_file<arg_key>path", "<arg_value>read_file", "read_file</arg_key><arg_"])
+@pytest.mark.parametrize(
+    "name", ["read_file<arg_key>path", "<arg_value>read_file", "read_file</arg_key><arg_"]
+)
 def test_a_name_that_holds_an_argument_tag_has_lost_arguments(name: str) -> None:
     verdict = call(name)
     assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, "lost-arguments")
