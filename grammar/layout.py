@@ -179,7 +179,8 @@ class _Divider:
             if at in self._brackets.stray and token.type == "RBRACE":
                 break
             if at > start:
-                if token.gap and tokens[at - 1].type != "COMMA":
+                # After a bracket that is never closed a comma is no promise any more.
+                if token.gap and (tokens[at - 1].type != "COMMA" or segment.broken):
                     if token.indent <= first.indent:
                         break
                     if self._begins(at, word):

@@ -50,7 +50,11 @@ def explain(token: Token, expected: Set[str], before: Token | None) -> Diagnosti
         return mistakes.reserved_name(text, span)
     if "POINTER" in expected and kind in ("STRING", "RAW") and "NAME" not in expected:
         return mistakes.quoted_selector(token.value.value, span)
-    if "COLON" in expected or ("NAME" not in expected and {"LITERAL", "RSQB", "RBRACE"} & expected):
+    if (
+        expected == {"STRING"}
+        or "COLON" in expected
+        or ("NAME" not in expected and {"LITERAL", "RSQB", "RBRACE"} & expected)
+    ):
         return _in_json(token, expected, before)
     if kind == "NAME" and expected >= _SUFFIXES:
         return mistakes.clause_after_suffix(text, span)
