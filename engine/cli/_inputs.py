@@ -1,0 +1,175 @@
+"""What commands are given: rule files and folders, packs, and documents in JSON or YAML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._terminal import Unusable
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from ...grammar.ast import Json
+    from ..loading import Checked
+    from ..packs import RuleText
+    from ..tools import Tools
+
+_DOCUMENT = 8_000_000  # bytes of a file with tools or context
+
+
+def add_rules(parser: ArgumentParser) -> None:
+    """Declare RULES and `--packs`."""
+    parser.add_argument(
+        "rules", nargs="*", metavar="RULES", help="a rule file, or a folder: every *.gate in it"
+    )
+    parser.add_argument(
+        "--packs",
+        action="append",
+        default=[],
+        metavar="NAME,…",
+        help="packs that come before the rules: names, paths, or `shipped` for all that ship",
+    )
+
+
+def pack_names(namespace: Namespace) -> list[str]:
+    """The packs of `--packs`, in order."""
+    names = [name.strip() for given in namespace.packs for name in given.split(",")]
+    if "" in names:
+        raise Unusable("--packs: a name is empty")
+    return names
+
+
+def rule_paths(given: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """The rule files that are meant, each once, and what is wrong with the others."""
+    found: dict[str, Path] = {}
+    wrong: list[str] = []
+    for name in given:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(each for each in path.glob("*.gate") if not each.is_dir())
+            if not inside:
+                wrong.append(f"{name}: the folder holds no *.gate file")
+        elif path.suffix in (".json", ".yaml", ".yml"):
+            wrong.append(f"{name}: is no rule file; they end in `.gate`")
+            inside = []
+        else:
+            inside = [path]
+        for each in inside:
+            found.setdefault(os.path.realpath(each), each)
+    return list(found.values()), wrong
+
+
+def rule_texts(given: Iterable[str]) -> tuple[list[RuleText], list[str]]:
+    """The texts of the rule files that can be read, and what is wrong with the others."""
+    from ..packs import PackError, read_rule_file
+
+    paths, wrong = rule_paths(given)
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read_rule_file(path))
+        except PackError as error:
+            wrong.append(str(error))
+    return texts, wrong
+
+
+def checked_rules(
+    texts: list[RuleText], namespace: Namespace, *, strict: bool, tools: Tools | None = None
+) -> Checked:
+    """Compile the rules and run their tests.
+
+    Raises:
+        Unusable: the tools of `--tools` cannot be used.
+    """
+    from ..errors import SchemaError
+    from ..loading import check_rules
+
+    try:
+        return check_rules(texts, tools=tools, packs=pack_names(namespace), strict=strict)
+    except SchemaError as error:
+        raise Unusable(f"--tools {namespace.tools}: {error}") from None
+
+
+def read_tools_file(name: str | None) -> Tools | None:
+    """The document of `--tools`, not yet compiled.
+
+    Raises:
+        Unusable: it cannot be read, or is neither a mapping nor a list.
+    """
+    if name is None:
+        return None
+    document = read_document(name, "--tools")
+    if not isinstance(document, dict | list):
+        raise Unusable(f"--tools {name}: tools are a mapping of names to schemas, or a list of definitions")
+    return document  # type: ignore[return-value]
+
+
+def read_document(name: str, setting: str) -> Json:
+    """A JSON file, or a YAML file where the name says so, as a value of the JSON domain.
+
+    Raises:
+        Unusable: it cannot be read exactly; the message begins with the setting and the file.
+    """
+    where = f"{setting} {name}"
+    try:
+        with open(name, "rb") as stream:
+            data = stream.read(_DOCUMENT + 1)
+    except OSError as error:
+        raise Unusable(f"{where}: cannot be read: {error.strerror or error}") from None
+    if len(data) > _DOCUMENT:
+        raise Unusable(f"{where}: is larger than {_DOCUMENT} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unusable(f"{where}: is no UTF-8 text, at byte {error.start}") from None
+    return _yaml(text, where) if name.endswith((".yaml", ".yml")) else _json(text, where)
+
+
+def _json(text: str, where: str) -> Json:
+    from ...rules.strictjson import JsonError, decode
+    from ..domain import DEEPEST
+
+    try:
+        return decode(text, depth=DEEPEST)
+    except JsonError as error:
+        line = f" in line {text.count(chr(10), 0, error.position) + 1}" if error.code == "syntax" else ""
+        raise Unusable(f"{where}: is no JSON: {error}{line}") from None
+
+
+def _yaml(text: str, where: str) -> Json:
+    import yaml
+
+    from ..domain import DEEPEST, Limits, value_fault
+    from ..errors import InputError
+
+    class Loader(yaml.CSafeLoader):
+        """Refuses a key that stands twice, of which YAML would keep the last."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                    if (key.tag, key.value) in seen:
+                        raise yaml.MarkedYAMLError(
+                            problem=f"the key `{key.value[:64]}` stands twice", problem_mark=key.start_mark
+                        )
+                    seen.add((key.tag, key.value))
+            return super().construct_mapping(node, deep)
+
+    try:
+        document: Json = yaml.load(text, Loader)
+        # Aliases make small files large values, and YAML has types that JSON lacks.
+        fault = value_fault(document, Limits(input_bytes=_DOCUMENT, depth=DEEPEST))
+    except yaml.MarkedYAMLError as error:
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark is not None else ""
+        raise Unusable(f"{where}: is no YAML: {error.problem or error.context}{line}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise Unusable(f"{where}: is no YAML: {' '.join(str(error).split())}") from None
+    except InputError as error:
+        raise Unusable(f"{where}: {error}") from None
+    if fault is not None:
+        raise Unusable(f"{where}: {fault.message}")
+    return document

@@ -1,0 +1,155 @@
+"""callgate explain: the page of a diagnostic, a kind of rule or a statement."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._terminal import Unusable, out
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
+
+    from ...rules.forms import Form
+    from ...rules.kind import Kind
+
+NAME = "explain"
+HELP = "explain a diagnostic code, a kind of rule or a statement"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", metavar="CODE|KIND", help="such as `G104` or `alias`; without it, the list"
+    )
+
+
+def run(namespace: Namespace) -> int:
+    from ...grammar.codes import CODES
+
+    name: str | None = namespace.name
+    if name is not None and name.upper() in CODES:
+        out(_code(name.upper()))
+        return 0
+    # Kinds load what their clauses are checked with, which a code does not need.
+    from ...rules.catalog import kinds
+
+    if name is None:
+        out(_list())
+    elif name in kinds():
+        out(_kind(kinds()[name]))
+    elif name in _forms():
+        out("\n".join(_form(place, form) for place, form in _forms()[name]))
+    else:
+        raise Unusable(_unknown(name))
+    return 0
+
+
+def _code(code: str) -> str:
+    from ...grammar.codes import CODES
+
+    page = CODES[code]
+    return f"{code}: {page.title} ({page.severity.value})\n\n{_wrapped(page.explanation)}\n"
+
+
+def _kind(kind: type[Kind]) -> str:
+    facts = {
+        "works in": kind.phase.value
+        if kind.in_force
+        else f"{kind.phase.value} (not in force in this version)",
+        "costs": kind.cost,
+        "tells the model": kind.note,
+    }
+    lines = [_usage(kind), "", inspect.cleandoc(kind.__doc__ or ""), ""]
+    lines += [f"{what + ':':<16} {said}" for what, said in facts.items() if said]
+    if kind.examples:
+        lines += ["", "Examples", ""]
+    for each in kind.examples:
+        after = "stays as it is" if each.after is None else _json(each.after)
+        conditions = [f"with the schema {_json(each.schema)}"] if each.schema is not None else []
+        conditions += [f"from {each.model}"] if each.model is not None else []
+        conditions += [each.why] if each.why else []
+        lines.append(f"  {each.rule}")
+        lines.append(
+            f"    {_json(each.before)}  ->  {after}" + (f"  ({'; '.join(conditions)})" if conditions else "")
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _usage(kind: type[Kind]) -> str:
+    """How a rule of the kind is written: clauses and suffixes."""
+    titles = {"optional": ['["WHY"]'], "required": ['"ID"']}
+    selectors = (), ("SELECTOR",), ("SELECTOR, …",)
+    parts = [kind.keyword, *titles.get(kind.title.value, []), *selectors[kind.selecting.value]]
+    parts += [_clause(name, schema) for name, schema in kind.clauses.items()]
+    parts += ["[for FAMILY, …]", "[when CONDITION | unless CONDITION]"]
+    parts += ["{ … }"] if kind.block is not None else []
+    return " ".join(parts)
+
+
+def _clause(name: str, schema: Mapping[str, Any]) -> str:
+    meta = schema.get("meta", {})
+    if meta.get("reads") == "range":
+        value = "LOW..HIGH"
+    else:
+        value = {"boolean": "", "list": "VALUE, …"}.get(schema.get("type", ""), "VALUE")
+    allowed = schema.get("allowed")
+    if allowed and value:
+        value = "|".join(map(str, allowed)) + (", …" if schema.get("type") == "list" else "")
+    text = value if meta.get("positional") else f"{name} {value}".strip()
+    return text if schema.get("required") else f"[{text}]"
+
+
+def _forms() -> dict[str, list[tuple[str, Form]]]:
+    """The statements that are no rules, each with the blocks in which it stands."""
+    from ...rules.forms import FORMS
+
+    found: dict[str, list[tuple[str, Form]]] = {}
+    for block, forms in FORMS.items():
+        for word, form in forms.items():
+            found.setdefault(word, []).append(("a file" if block is None else f"a `{block}` block", form))
+    return found
+
+
+def _form(place: str, form: Form) -> str:
+    later = "" if form.in_force else " It is read and checked, and has no meaning yet in this version."
+    return f"{form.usage}\n\nIn {place}: {form.what}.{later}\n"
+
+
+def _list() -> str:
+    from ...grammar.codes import CODES
+    from ...rules.catalog import kinds
+
+    lines = ["kinds of rules"]
+    lines += [
+        f"  {name:<22} {inspect.cleandoc(kind.__doc__ or '').splitlines()[0]}"
+        for name, kind in kinds().items()
+    ]
+    lines += ["", "statements"]
+    lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
+    lines += ["", "diagnostics"]
+    lines += [f"  {code:<6} {page.severity.value:<8} {page.title}" for code, page in CODES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _unknown(name: str) -> str:
+    from ...grammar.codes import CODES
+    from ...grammar.diagnostics import nearest
+    from ...rules.catalog import kinds
+
+    near = nearest(name, {*CODES, *kinds(), *_forms()}) or nearest(name.upper(), CODES)
+    hint = f"did you mean `{near}`?" if near is not None else "`callgate explain` lists them"
+    return f"explain {name[:64]}: there is no such code, kind or statement; {hint}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _wrapped(text: str) -> str:
+    from textwrap import fill
+
+    return "\n".join(
+        fill(line, 100, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+    )
