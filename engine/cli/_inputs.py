@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._terminal import Unusable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from pathlib import Path
 
     from ...grammar.ast import Json
     from ..loading import Checked
@@ -44,6 +44,8 @@ def pack_names(namespace: Namespace) -> list[str]:
 
 def rule_paths(given: Iterable[str]) -> tuple[list[Path], list[str]]:
     """The rule files that are meant, each once, and what is wrong with the others."""
+    from pathlib import Path
+
     found: dict[str, Path] = {}
     wrong: list[str] = []
     for name in given:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 from typing import TYPE_CHECKING, Any
 
 from ._terminal import Unusable, out
@@ -54,6 +52,8 @@ def _code(code: str) -> str:
 
 
 def _kind(kind: type[Kind]) -> str:
+    from inspect import cleandoc
+
     facts = {
         "works in": kind.phase.value
         if kind.in_force
@@ -61,7 +61,7 @@ def _kind(kind: type[Kind]) -> str:
         "costs": kind.cost,
         "tells the model": kind.note,
     }
-    lines = [_usage(kind), "", inspect.cleandoc(kind.__doc__ or ""), ""]
+    lines = [_usage(kind), "", cleandoc(kind.__doc__ or ""), ""]
     lines += [f"{what + ':':<16} {said}" for what, said in facts.items() if said]
     if kind.examples:
         lines += ["", "Examples", ""]
@@ -118,13 +118,14 @@ def _form(place: str, form: Form) -> str:
 
 
 def _list() -> str:
+    from inspect import cleandoc
+
     from ...grammar.codes import CODES
     from ...rules.catalog import kinds
 
     lines = ["kinds of rules"]
     lines += [
-        f"  {name:<22} {inspect.cleandoc(kind.__doc__ or '').splitlines()[0]}"
-        for name, kind in kinds().items()
+        f"  {name:<22} {cleandoc(kind.__doc__ or '').splitlines()[0]}" for name, kind in kinds().items()
     ]
     lines += ["", "statements"]
     lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
@@ -144,6 +145,8 @@ def _unknown(name: str) -> str:
 
 
 def _json(value: object) -> str:
+    import json
+
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -38,10 +38,7 @@ def main(argv: list[str]) -> int:
     An output that nobody reads any more ends the command in silence, with 1.
     """
     try:
-        status = _command(argv)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return status
+        return _command(argv)
     except Unusable as error:
         complain(f"callgate: {visible(str(error))}")
         return 2
@@ -69,7 +66,7 @@ def names() -> list[str]:
 
 def load(name: str) -> Command:
     """The module of one command."""
-    module: Command = import_module("." + name.replace("-", "_"), __package__)  # type: ignore[assignment]
+    module: Command = import_module("." + name.replace("-", "_"), __package__)
     return module
 
 

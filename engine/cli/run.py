@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._inputs import add_rules, checked_rules, read_document, read_tools_file, rule_texts
@@ -79,6 +78,7 @@ def _engine(namespace: Namespace) -> Engine | None:
 
 def _with_policy(rules: Any, profile: str) -> Any:
     """The rules under another policy, and with a digest of their own: they decide otherwise."""
+    from dataclasses import replace
     from hashlib import blake2b
 
     from ...grammar.diagnostics import nearest

@@ -63,12 +63,9 @@ def _list(unit: Unit, failures: list[Diagnostic], count: dict[str, int]) -> str:
         mark = f"\x1b[{_PAINT[state]}m{state:<7}\x1b[0m" if colour(sys.stdout) else f"{state:<7}"
         lines.append(f"  {mark}  {visible(case.title)}")
         for each in found:
-            message = (
-                each.message.removeprefix(f"test `{case.title}`").removeprefix(" fails").removeprefix(": ")
-            )
-            for line in (f"{message} (line {each.span.line})", *each.help.split("\n")):
-                if line:
-                    lines.append(f"             {visible(line)}")
+            message = each.message.removeprefix(f"test `{case.title}`").removeprefix(" fails")
+            said = f"{message.removeprefix(': ')} (line {each.span.line})\n{each.help}".rstrip("\n")
+            lines += [f"           {visible(line)}" for line in said.split("\n")]
     return "\n".join(lines) + "\n"
 
 
