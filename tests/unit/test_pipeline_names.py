@@ -125,7 +125,7 @@ def test_a_rename_never_takes_a_registered_name() -> None:
 
 def test_a_rename_keeps_what_its_star_matched() -> None:
     rules = 'tool "fs_*" { rename from "mcp__disk__*" }'
-    tools = {"fs_read": {}, "fs_write": {}}
+    tools: dict[str, Any] = {"fs_read": {}, "fs_write": {}}
     assert call("mcp__disk__write", rules, tools).tool == "fs_write"
     assert call("mcp__disk__delete", rules, tools).code == "unknown-tool"
 

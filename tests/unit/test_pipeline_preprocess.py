@@ -60,7 +60,7 @@ def test_a_hook_that_changes_nothing_leaves_the_callers_object() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda a: 1 / 0, lambda a: {1: 2}, lambda a: {"x": object()}, lambda a: float("nan")]
+    "wrong", [lambda _: 1 / 0, lambda _: {1: 2}, lambda _: {"x": object()}, lambda _: float("nan")]
 )
 def test_a_hook_that_raises_or_gives_what_is_no_json_makes_the_call_unrepairable(wrong: Any) -> None:
     sent = {"a": [1]}
@@ -161,12 +161,13 @@ def test_alias_moves_no_empty_text_and_nothing_of_another_type() -> None:
 
 
 def test_alias_moves_no_name_that_is_itself_a_property() -> None:
-    for schema in (
+    schemas: tuple[Any, ...] = (
         {"properties": {"path": {}, "file": {}}},
         {"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"properties": {"path": {}, "file": {}}}}},
         {"anyOf": [{"properties": {"file": {}}}, {"properties": {"path": {}}}]},
         {"oneOf": [{"properties": {"file": {}}}, {"properties": {"path": {}}, "required": ["path"]}]},
-    ):
+    )
+    for schema in schemas:
         sent = {"file": "/a"}
         assert check("alias /path from file", sent, schema=schema).changes == (), schema
 
@@ -316,7 +317,7 @@ def test_an_owners_function_that_raises_makes_the_call_unrepairable() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is wrong with the rule: the function is registered
         engine = callgate.compile(
-            'tool t { structural "up" "" call boom }', functions={"boom": lambda a: 1 / 0}
+            'tool t { structural "up" "" call boom }', functions={"boom": lambda _: 1 / 0}
         )
     sent = {"low": "x"}
     verdict = engine.check("t", sent)

@@ -211,7 +211,8 @@ def test_a_word_for_nothing_stays_where_the_schema_takes_text_or_an_enum_has_one
 
 @pytest.mark.parametrize("ground", ["ground { mutates t }", "ground { shell t /s }"])
 def test_text_is_not_dropped_on_a_tool_that_is_known_to_change_things(ground: str) -> None:
-    for sent in ({"i": "null"}, {"i": ""}, {"a": {}}):
+    given: tuple[Any, ...] = ({"i": "null"}, {"i": ""}, {"a": {}})
+    for sent in given:
         assert check(sent, ground).outcome is Outcome.UNREPAIRABLE, sent
     assert check({"i": None}, ground).arguments == {}
 
