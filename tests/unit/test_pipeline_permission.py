@@ -1,4 +1,4 @@
-"""Stage 9 of the pipeline: `deny`, `ask`, `allow`, the default; on the final arguments and on the original."""
+"""Stage 9 of the pipeline: `deny`, `ask`, `allow`, the default, on final and on original arguments."""
 
 from __future__ import annotations
 

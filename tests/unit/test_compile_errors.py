@@ -1,0 +1,140 @@
+"""A rule file with many mistakes: each is reported in one run, at its place, with what to write instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import callgate
+from callgate.engine.loading import Checked, check_rules
+from callgate.engine.packs import RuleText
+from callgate.grammar.codes import CODES
+from callgate.grammar.diagnostics import Severity
+
+ROOT = Path(__file__).parents[2]
+
+# A text, and for each mistake its code, the text under the carets, and a part of the help.
+MANY = """\
+family kimi matches "(?i)kimi-k2"
+family broken matches "(?i"
+let workspace = "/repo"
+polcy adaptive
+tool edit {
+  alias /path form file_path
+  alais /path from file
+  scalar /n as date
+  anchor-bleed /path for kimmi
+  dney "x" when /path == 1
+  deny "x" unless /path under workspce
+  deny "x" when /edits/*/old == 1
+  deny "x" when /n startswith "a"
+  structural "flat" "" { mvoe /a to /b }
+  allow when after
+}
+disable nope because "gone"
+"""
+WANTED = [
+    ("G209", '"(?i"', ""),
+    ("G102", "polcy", "policy"),
+    ("G201", "form", "`from`"),
+    ("G101", "alais", "`alias`"),
+    ("G205", "date", "`number`"),
+    ("G106", "kimmi", "`kimi`"),
+    ("G101", "dney", "`deny`"),
+    ("G304", "workspce", "`workspace`"),
+    ("G301", "/edits/*/old", "any"),
+    ("G032", "startswith", "starts-with"),
+    ("G222", "mvoe", "`move`"),
+    ("G107", 'disable nope because "gone"', ""),
+]
+
+
+def check(text: str, **options: object) -> Checked:
+    return check_rules([RuleText(text, "many.gate")], **options)  # type: ignore[arg-type]
+
+
+def test_every_mistake_of_a_file_is_reported_in_one_run() -> None:
+    found = {each.code for each in check(MANY).diagnostics}
+    assert {code for code, _, _ in WANTED} <= found
+
+
+@pytest.mark.parametrize(("code", "under", "help_"), WANTED)
+def test_a_mistake_is_reported_at_its_place_with_what_to_write(code: str, under: str, help_: str) -> None:
+    hits = [
+        each
+        for each in check(MANY).diagnostics
+        if each.code == code and MANY[each.span.start : each.span.end] == under
+    ]
+    assert len(hits) == 1, [
+        (each.code, MANY[each.span.start : each.span.end]) for each in check(MANY).diagnostics
+    ]
+    assert help_ in hits[0].help
+    assert MANY.split("\n")[hits[0].span.line - 1][hits[0].span.column - 1 :].startswith(under)
+    assert (hits[0].severity, hits[0].file) == (Severity.ERROR, "many.gate")
+
+
+def test_the_text_shows_each_with_its_line_under_it() -> None:
+    text = check(MANY).text()
+    for code, under, _ in WANTED:
+        assert f"[{code}]" in text
+        line = next(line for line in MANY.split("\n") if under in line)
+        assert f"| {line}" in text
+    assert re.search(
+        r"--> many\.gate:6:15\n +\|\n6 \|   alias /path form file_path\n +\| +\^\^\^\^ did you mean", text
+    )
+
+
+def test_messages_are_lower_case_without_a_full_stop() -> None:
+    for each in check(MANY).diagnostics:
+        assert each.message[:1] == each.message[:1].lower(), each.message
+        assert not each.message.endswith("."), each.message
+
+
+def test_the_exception_holds_every_diagnostic_and_its_text() -> None:
+    with pytest.raises(callgate.RuleFileError) as caught:
+        callgate.compile(MANY)
+    assert len(caught.value.diagnostics) >= len(WANTED)
+    assert str(caught.value) == caught.value.text
+
+
+def test_a_field_that_the_schema_does_not_have_gets_the_nearest() -> None:
+    tools = {
+        "edit": {
+            "type": "object",
+            "properties": {"path": {}, "edits": {"items": {"properties": {"oldText": {}}}}},
+        }
+    }
+    text = "tool edit {\n  alias /pth from file_path\n  alias /edits/*/oldTxt from old\n}\ntool edti { }\n"
+    found = [(each.code, each.help) for each in check(text, tools=tools).diagnostics]
+    assert ("G104", "did you mean `/path`?") in found
+    assert ("G104", "did you mean `/edits/*/oldText`?") in found
+    assert ("G111", "did you mean `edit`?") in found or not any(code == "G111" for code, _ in found)
+
+
+def test_mistakes_in_several_files_are_reported_together() -> None:
+    texts = [RuleText("tool t { alias /a form b }", "one.gate"), RuleText("tool t { scalar /a }", "two.gate")]
+    found = check_rules(texts).diagnostics
+    assert [(each.file, each.code) for each in found] == [("one.gate", "G201"), ("two.gate", "G204")]
+
+
+def test_the_diagnostics_stand_in_the_order_of_the_text() -> None:
+    starts = [each.span.start for each in check(MANY).diagnostics]
+    assert starts == sorted(starts)
+
+
+def test_a_hundred_thousand_parentheses_are_one_mistake_and_no_crash() -> None:
+    found = check('tool t { deny "x" when ' + "(" * 100_000 + "/a == 1 }").diagnostics
+    assert found
+    assert all(each.code.startswith("G0") for each in found)
+
+
+def test_every_code_that_is_raised_has_a_page() -> None:
+    raised: set[str] = set()
+    for folder in ("grammar", "rules", "engine"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if path.name != "codes.py":
+                raised |= set(re.findall(r'"(G[0-9]{3})"', path.read_text("utf-8")))
+    assert raised - set(CODES) == set()
+    assert set(CODES) - raised == set()
