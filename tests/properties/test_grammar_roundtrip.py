@@ -74,7 +74,7 @@ QUOTED = st.builds(Text, TEXTS, st.booleans())
 LITERALS = st.builds(Literal, JSON.filter(lambda value: not isinstance(value, str)))
 DAYS = st.builds(lambda day: Day(day.isoformat()), st.dates())
 RANGES = st.builds(Range, NUMBERS, NUMBERS)
-ATOMS = st.one_of(WORDS, QUOTED, LITERALS, DAYS, RANGES, POINTERS, st.sampled_from([Word("from"), Word("=")]))
+ATOMS = st.one_of(WORDS, QUOTED, LITERALS, DAYS, RANGES, POINTERS, st.sampled_from([Word("=")]))
 NAME_OR_TEXT = WORDS | QUOTED
 ARGUMENTS = st.one_of(POINTERS, QUOTED, LITERALS, WORDS)
 FUNCTIONS = st.builds(Function, WORDS, st.lists(ARGUMENTS, max_size=3).map(tuple))
@@ -107,7 +107,8 @@ def deeper(inner):
 CONDITIONS = st.recursive(SIMPLE, deeper, max_leaves=6)
 COMMENTS = st.text(CHARS.filter(lambda char: char.isprintable()), max_size=10).map(str.rstrip) | st.just("")
 NOTHING = st.none()
-GROUPS = st.lists(st.lists(ATOMS, min_size=1, max_size=3).map(tuple), max_size=4).map(tuple)
+GROUP = st.lists(ATOMS, min_size=1, max_size=3).map(tuple) | st.just((Word("from"),))
+GROUPS = st.lists(GROUP, max_size=4).map(tuple)
 
 
 @st.composite

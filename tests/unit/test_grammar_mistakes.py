@@ -68,6 +68,7 @@ ONE = [
     ("alias /a from ⟦größe⟧", "G013", '"größe"'),
     ("alias /a from ⟦in⟧", "G014", '"in"'),
     ("alias /a from b, ⟦any⟧", "G014", '"any"'),
+    ("alias /a from b, ⟦from⟧", "G014", '"from"'),
     ("alias /a named ⟦after⟧", "G014", '"after"'),
     ("deny when after ⟦true⟧", "G014", '"true"'),
     ('call {"a": 1, ⟦"a"⟧: 2}', "G015", "remove"),
