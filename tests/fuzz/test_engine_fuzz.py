@@ -1,4 +1,4 @@
-"""Whatever is thrown at `check` and `check_text`, the answer is a verdict or a documented error, in linear time."""
+"""Whatever `check` and `check_text` are given, they answer with a verdict or a documented error, in linear time."""
 
 from __future__ import annotations
 
@@ -92,8 +92,35 @@ MODELS = st.sampled_from([None, "kimi-k2", "gpt"])
 STOPS = st.sampled_from([None, "length", "stop"])
 PIECES = st.lists(
     st.sampled_from(
-        ["{", "}", "[", "]", ":", ",", '"', "'", "\\", '"path"', '"a"', "1", "-", "1e5", "null", "True", " "]
-        + ["\n", "\\u0041", "\\ud800", "\\ude00", "NaN", "<parameter=path>", "</path>", "```json", "//", "é"]
+        [
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ",",
+            '"',
+            "'",
+            "\\",
+            '"path"',
+            '"a"',
+            "1",
+            "-",
+            "1e5",
+            "null",
+            "True",
+            " ",
+            "\n",
+            "\\u0041",
+            "\\ud800",
+            "\\ude00",
+            "NaN",
+            "<parameter=path>",
+            "</path>",
+            "```json",
+            "//",
+            "é",
+        ]  # fmt: skip
     ),
     max_size=25,
 ).map("".join)
@@ -232,21 +259,22 @@ def test_json_in_json_in_json_without_end_gets_a_verdict() -> None:
 
 
 UNITS = [
-    "{'", '"', "'", "\\", '\\"', ",", "[", '{"a":', "]", "}", ":", "{", "<", ">", "&", "&amp;", "&#", "^", "$", " ", "\n",
-    "\t", "\x00", "<parameter name=\"", "<parameter=path>", "<parameter", "</a>", "</path>", "</parameter>", "</",
-    "<arg_key>", "</arg_value>", "[a](http://a)", "](http://", "[a](", "[[", "[]", "{}", '{"a":1}', '{"a":1},', '"a",',
-    "1", "1,", "-", "1e5", "null", "null ", "True", "tru", "\\u0041", "\\ud800", "é", "\U0001f600", "\u2028", "//", "/*",
-    "```", "```json\n", "#", "a b", "`", "“", "param", "secret", "\r\n", "</a:b>", "</｜DSML｜parameter>", " </path>\n",
-    "a</path>", "<a", "<a>", "<arg_key>a</arg_key>", "<parameter name=\"path\">", "</path><parameter name=\"zzz\">",
+    "{'", '"', "'", '\\', '\\"', ',', '[', '{"a":', ']', '}', ':', '{', '<', '>', '&', '&amp;', '&#', '^',
+    '$', ' ', '\n', '\t', '\x00', '<parameter name="', '<parameter=path>', '<parameter', '</a>', '</path>',
+    '</parameter>', '</', '<arg_key>', '</arg_value>', '[a](http://a)', '](http://', '[a](', '[[', '[]',
+    '{}', '{"a":1}', '{"a":1},', '"a",', '1', '1,', '-', '1e5', 'null', 'null ', 'True', 'tru', '\\u0041',
+    '\\ud800', 'é', '😀', '\u2028', '//', '/*', '```', '```json\n', '#', 'a b', '`', '“', 'param', 'secret',
+    '\r\n', '</a:b>', '</｜DSML｜parameter>', ' </path>\n', 'a</path>', '<a', '<a>', '<arg_key>a</arg_key>',
+    '<parameter name="path">', '</path><parameter name="zzz">',
 ]  # fmt: skip
-# How a repeated unit becomes what is sent: alone, inside an object that is JSON, inside broken JSON, in each field.
+# How a repeated unit becomes what is sent.
 FRAMES: dict[str, Callable[[str], Any]] = {
     "as the whole text": lambda text: text,
     "after an object": lambda text: '{"path": "x"}' + text,
     "in an object that does not close": lambda text: '{"path": "x", "edits": ' + text,
     "in a string that does not close": lambda text: '{"path": "' + text,
     "in a path": lambda text: {"path": text},
-    "in every field": lambda text: {"path": "[" + text, "labels": text, "edits": text, "mode": text, "any": text},
+    "in every field": lambda text: {"path": "[" + text, **dict.fromkeys(("labels", "edits", "mode", "any"), text)},
     "in text that is JSON": lambda text: json.dumps({"path": text, "limit": text, "flag": text}),
     "as a key": lambda text: {text: "x"},
     "after an open tag": lambda text: {"path": "<path>" + text + "</path>"},
@@ -270,9 +298,9 @@ def cpu(engine: Engine, arguments: Any, runs: int) -> float:
 
 def slow(engine: Engine, frame: Callable[[str], Any], unit: str) -> tuple[float, float] | None:
     """The seconds for 5 kB and for 500 kB, if the second is over 150 times the first; else None."""
-    small = max(cpu(engine, frame(unit * (SMALL // len(unit))), 2), 0.000_3)
+    small = 0.000_3  # seconds: what is below it is not measured well
     large = frame(unit * (BIG // len(unit)))
-    for _ in range(3):  # another process may have disturbed a measurement
+    for _ in range(4):  # another process may have disturbed a measurement
         took = cpu(engine, large, 1)
         if took <= 150 * small:
             return None
