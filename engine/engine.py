@@ -48,6 +48,8 @@ class Engine:
         self._names = Names.of(self._tools) if self._tools is not None else None
         self._source = rules.source
         self._plans: dict[tuple[str, str | None], tuple[Gate, Plan]] = {}
+        # The same as `_plans`; a name alone stands for no model, which is found faster than a pair.
+        self._known: dict[str | tuple[str, str], tuple[Gate, Plan]] = {}
         self._schemas: dict[bytes, tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]] = {}
 
     @property
@@ -91,10 +93,15 @@ class Engine:
             InputError: something given is outside the JSON domain.
             SchemaError: `schema` is no JSON Schema.
         """
-        if schema is None and context is None and type(tool) is str and (model is None or type(model) is str):
-            entry = self._plans.get((tool, model))
-            if entry is not None and entry[0](arguments, None):
-                return Verdict(_VALID, tool, arguments, self._source, (), entry[1].standing)
+        if type(tool) is str and schema is None and context is None:
+            entry = self._known.get(tool if model is None else (tool, model))
+            if entry is not None:
+                # It was settled before that the tool is registered and the model id is text.
+                verdict = entry[0](arguments, None)
+                if verdict is not None:
+                    return verdict
+                if stop_reason is None:
+                    return judge(entry[1], entry[0], arguments, None, None, text=False)
         return self._check(tool, arguments, model, schema, context, stop_reason, text=False)
 
     def check_text(
@@ -145,8 +152,10 @@ class Engine:
             )  # what is outside the JSON domain is the host's error all the same
             return self._unknown(name, arguments, fault)
         gate, plan = self._entry(name, model_id, schema)
-        if not text and not renamed and gate(arguments, env):
-            return Verdict(_VALID, name, arguments, self._source, (), plan.standing)
+        if not text and not renamed:
+            verdict = gate(arguments, env)
+            if verdict is not None:
+                return verdict
         return judge(plan, gate, arguments, env, stop, text=text, renamed=renamed)
 
     def _entry(self, tool: str, model: str | None, schema: Json) -> tuple[Gate, Plan]:
@@ -170,7 +179,10 @@ class Engine:
             entry = (make_gate(plan), plan)
             if len(plans) >= _PLANS:
                 plans.clear()
+                self._known.clear()
             plans[tool, model] = entry
+            if schema is None:
+                self._known[tool if model is None else (tool, model)] = entry
         return entry
 
     def _schema(
@@ -210,9 +222,6 @@ class Engine:
             code=fault.code,
             fingerprint=messages.fingerprint("", fault.code, []),
         )
-
-
-_VALID = Outcome.VALID
 
 
 def _rename(rule: Rule, tools: Mapping[str, Tool]) -> list[Rename]:

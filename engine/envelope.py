@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
+
+import msgspec
 
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, nesting, read
@@ -22,6 +23,7 @@ _NAMES = ("name", "tool", "tool_name", "toolName", "function", "function_name")
 _INNER = ("arguments", "parameters", "input", "args", "params")
 _SHELLS = ("function", "functionCall", "function_call", "tool_call", "tool_use")
 _ASIDE = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
+_MARKS = frozenset({*_NAMES, *_SHELLS})
 _LENGTH_STOPS = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "max_length", "incomplete"}
 )
@@ -31,16 +33,14 @@ _OBJECT_START = re.compile(r'\{\s*"')
 _SCALAR = re.compile(r"(?:-?[0-9.]+(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN|true|false|null|True|False|None)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One change of the envelope: its kind without `envelope.`, and the note for the model."""
 
     kind: str
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A value and how it was read. `bare`: the value is text that is no JSON. `complete`: it was cut and closed."""
 
     value: Json
@@ -217,16 +217,16 @@ def unwrap(
     `passes` says whether a value passes the schema after preprocessing. A value that passes is never unwrapped.
     """
     value = reading.value
+    if isinstance(value, dict) and not may_be_wrapped(value):
+        return reading
     if not place.known or "object" not in place.types:
         return reading
     if isinstance(value, list):
         if "array" in place.types or len(value) != 1 or not isinstance(value[0], dict):
             return reading
         return Reading(value[0], (*reading.steps, _UNWRAP_ARRAY), readings=reading.readings)
-    if not isinstance(value, dict) or passes(value):
-        return reading
-    found = _wrapped(value, tool, place)
-    if found is None:
+    found = _wrapped(value, tool, place) if isinstance(value, dict) else None
+    if found is None or passes(value):
         return reading
     inner, label, certain = found
     steps = [
@@ -248,12 +248,19 @@ def unwrap(
     return Reading(inner, tuple(steps), readings=readings)
 
 
+def may_be_wrapped(value: dict[str, Json]) -> bool:
+    """A quick test that is false only where there is nothing to take out of an object."""
+    return len(value) == 1 or not _MARKS.isdisjoint(value)
+
+
 def _wrapped(value: dict[str, Json], tool: str, place: View | Open) -> tuple[Json, str, bool] | None:
     """What is inside a wrapper: the value, what to call the wrapper, and whether it names this very tool."""
     if len(value) == 1:
         key = next(iter(value))
         if key in WRAPPERS and not place.declares(key):
             return value[key], key, False
+    if _MARKS.isdisjoint(value):
+        return None
     shell = next((key for key in _SHELLS if isinstance(value.get(key), dict)), None)
     if shell is not None and not place.declares(shell) and value.keys() <= {shell, *_ASIDE}:
         value = value[shell]  # type: ignore[assignment]

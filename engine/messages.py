@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..grammar.ast import Json
-from .schema import Fault
 from .selector import pointer
-from .verdict import Change, Issue
+from .verdict import Issue
+
+if TYPE_CHECKING:
+    from .schema import Fault
 
 ISSUES = 8  # in a retry message
 RECEIVED = 300  # code points of what was received
@@ -18,14 +20,15 @@ _WANTED = 120  # code points of one wanted value, pattern or key
 
 def issue(fault: Fault) -> Issue:
     """A fault as an issue; the message never quotes a value of the call."""
-    return Issue(pointer(fault.path), fault.keyword, _message(fault.keyword, fault.facts))
+    return Issue(pointer(fault.path) if fault.path else "", fault.keyword, fault.message)
 
 
-def _message(keyword: str, facts: dict[str, Any]) -> str:
+def describe(keyword: str, facts: dict[str, Any]) -> str:
+    """What a schema keyword wants, with what the validator says of it."""
+    if keyword == "required":
+        return f"the field `{_short(facts['property'])}` is required"
     limit = facts.get("limit")
     match keyword:
-        case "required":
-            return f"the field `{_short(facts.get('property'))}` is required"
         case "type":
             return f"must be {_either(facts.get('types', ()))}"
         case "enum":
@@ -80,9 +83,10 @@ def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: st
     return "\n".join(lines)
 
 
-def denied_message(tool: str, reason: str) -> str:
-    """For the model: why a call was refused, and that the same call will be refused again."""
-    return f"The call of `{_short(tool)}` was refused: {reason}. The same call will be refused again."
+def denied_message(tool: str, reason: str, note: str | None = None) -> str:
+    """For the model: why a call was refused, what its author says to that, and that it will be refused again."""
+    said = f" {note}" if note else ""
+    return f"The call of `{_short(tool)}` was refused: {reason.rstrip('.')}.{said} The same call will be refused again."
 
 
 def fingerprint(
@@ -146,11 +150,3 @@ def _short(text: object) -> str:
 
 def _either(options: Any) -> str:
     return " or ".join(_short(each) for each in options) or "something else"
-
-
-def change_note(note: str, tool: str) -> str:
-    """A kind's note, with the tool's name in it."""
-    return note.replace("{tool}", tool)
-
-
-__all__ = ["Change", "change_note", "denied_message", "fingerprint", "issue", "retry_message", "text_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,13 +11,22 @@ from ..grammar.ast import Json
 from ..rules.kind import Effect, NotApplicable
 from . import messages
 from .condition import Env
-from .domain import Fault, text_fault, value_fault
-from .envelope import EMPTY, NOT_JSON, Reading, looks_like_json, read_text, stopped_at_length, unwrap
+from .domain import Fault, is_simple, text_fault, value_fault
+from .envelope import (
+    EMPTY,
+    NOT_JSON,
+    Reading,
+    looks_like_json,
+    may_be_wrapped,
+    read_text,
+    stopped_at_length,
+    unwrap,
+)
 from .errors import InputError
 from .plan import Permit, Plan, Step
 from .repair import Run, one_pass
 from .schema import Fault as Misfit
-from .selector import MISSING, Path, get, places, pointer, replace, same
+from .selector import MISSING, Path, places, pointer, same
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict
 
@@ -41,24 +50,25 @@ class _Work:
 
 
 class _Log:
-    """What one action says about one place."""
+    """What one action says about one place. Most say nothing or one thing, so its lists come late."""
 
-    __slots__ = ("changes", "observations")
-
-    def __init__(self) -> None:
-        self.changes: list[tuple[Path, str | None]] = []
-        self.observations: list[tuple[str, Path]] = []
+    changes: Sequence[tuple[Path, str | None]] = ()
+    observations: Sequence[tuple[str, Path]] = ()
 
     def change(self, path: Path = (), note: str | None = None) -> None:
-        self.changes.append((path, note))
+        if not self.changes:
+            self.changes = []
+        self.changes.append((path, note))  # type: ignore[attr-defined]
 
     def observe(self, message: str, path: Path = ()) -> None:
-        self.observations.append((message, path))
+        if not self.observations:
+            self.observations = []
+        self.observations.append((message, path))  # type: ignore[attr-defined]
 
 
 def judge(
     plan: Plan,
-    gate: Callable[[Json, Env | None], bool],
+    gate: Callable[[Json, Env | None], Verdict | None],
     arguments: object,
     env: Env | None,
     stop_reason: str | None,
@@ -77,49 +87,50 @@ def judge(
     work = _Work(list(renamed), list(plan.standing))
     original: Any = MISSING
     try:
-        reading = _envelope(plan, arguments, stop_reason, text)
-        work.changes += [
-            Change(f"envelope.{each.kind}", f"envelope.{each.kind}", "envelope", "", each.note)
-            for each in reading.steps
-        ]
-        original = reading.value
-        fault = fault_in(original, plan.declared)
-        if fault is not None:
-            raise _Refused(fault)
-        final = _stages(plan, original, reading.bare, work, env)
+        # Below its smallest limit a simple object needs no further look at its domain and its texts.
+        if plan.roomy and is_simple(arguments) and not may_be_wrapped(arguments):
+            original, bare = arguments, False
+        else:
+            reading = _envelope(plan, arguments, stop_reason, text)
+            original, bare = reading.value, reading.bare
+            for each in reading.steps:
+                name = f"envelope.{each.kind}"
+                work.changes.append(Change(name, name, "envelope", "", each.note))
+            fault = fault_in(original, plan.declared)
+            if fault is not None:
+                raise _Refused(fault)
+        final = _stages(plan, original, bare, work, env)
     except _Refused as refused:
         return _unrepairable(plan, arguments, original, refused.fault, work)
-    decided = _permission(plan, final, original, work, env)
-    if decided is not None and decided[0] is Effect.DENY:
-        return _denied(plan, arguments, decided[1], decided[2], work)
-    if work.changes and not gate(final, env):
+    settled = gate(final, env) if work.changes else None
+    # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
+    decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)
+    if decided is not None and decided.effect is Effect.DENY:
+        return _denied(plan, arguments, decided, fitting, work)
+    if work.changes and settled is None:
         unsettled = _unsettled(plan, final, env)
         if unsettled is not None:
             return _unrepairable(plan, arguments, original, unsettled, work)
-    if (
-        work.misfits is None
-        and work.changes
-        and plan.schema is not None
-        and not plan.schema.is_valid(original)
-    ):
+    if work.changes and work.misfits is None and plan.schema is not None:
         work.misfits = plan.schema.faults(original, plan.limits.issues)
     outcome = Outcome.REPAIRED if work.changes else Outcome.VALID
-    reason, decided_by = None, ()
     if decided is not None:
-        outcome, reason, decided_by = Outcome.ASKED, decided[1], decided[2]
-    if outcome is Outcome.VALID and not text:
-        final = arguments
+        outcome = Outcome.ASKED
     return Verdict(
         outcome,
         plan.tool,
-        final,
+        final if work.changes or text else arguments,
         plan.source,
         tuple(work.changes),
         tuple(work.observations),
         _issues(work),
-        reason,
-        decided_by,
+        None if decided is None else decided.why,
+        () if decided is None else _names(decided, fitting),
     )
+
+
+def _names(decided: Permit, fitting: tuple[Permit, ...]) -> tuple[str, ...]:
+    return tuple(permit.rule for permit in fitting) or (decided.rule,)
 
 
 def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, text: bool) -> Reading:
@@ -224,17 +235,13 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | Non
 
 def _preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
     """Stage 4: the rules of the tool block, in file order."""
-    for step in plan.steps:
-        if step.condition is not None and not step.at_place and step.condition(value, value, env) is not True:
-            continue
-        value = _apply(plan, step, value, work, env)
-    return value
+    return plan.preprocess(value, work, env, _apply)
 
 
-def _apply(plan: Plan, step: Step, value: Json, work: _Work, env: Env | None) -> Json:
+def _apply(step: Step, value: Json, work: _Work, env: Env | None) -> Json:
     """One rule, at every place that it selects."""
-    edit = _Edit(value)
-    for path, here in places(value, step.segments):
+    edit: _Edit | None = None
+    for path, here in places(value, step.segments) if step.segments else (((), value),):
         if step.at_place and step.condition is not None and step.condition(here, here, env) is not True:
             continue
         log = _Log()
@@ -254,12 +261,15 @@ def _apply(plan: Plan, step: Step, value: Json, work: _Work, env: Env | None) ->
             work.observations.append(Observation(step.rule, step.kind, pointer(path + default), message))
             continue
         for below, note in log.changes or [(default, None)]:
-            where = path + below
+            where = pointer(path + below)
             work.changes.append(
-                Change(step.rule, step.kind, "preprocess", pointer(where), step.note_at(where, note))
+                Change(step.rule, step.kind, "preprocess", where, step.note or note or step.usual_note)
             )
+        if not path:
+            return new
+        edit = edit or _Edit(value)
         edit.put(path, new)
-    return edit.value
+    return value if edit is None else edit.value
 
 
 class _Edit:
@@ -322,31 +332,33 @@ def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
 
 
 def _permission(
-    plan: Plan, final: Json, original: Json, work: _Work, env: Env | None
-) -> tuple[Effect, str, tuple[str, ...]] | None:
-    """Stage 9: DENY or ASK with the reason and the rules that fit, or None to let the call pass."""
-    fitting: dict[Effect, list[Permit]] = {Effect.DENY: [], Effect.ASK: [], Effect.ALLOW: []}
+    plan: Plan, final: Json, original: Json, work: _Work, env: Env | None, *, passed: bool
+) -> tuple[Permit | None, tuple[Permit, ...]]:
+    """Stage 9: the rule that refuses or asks, or None to let the call pass; and all rules that fit.
+
+    `passed`: no `deny` or `ask` fits the final arguments, and the default lets them pass.
+    """
+    fitting: list[Permit] = []
     for permit in plan.permits:
-        found = permit.fits(final, final, env)
         if permit.effect is Effect.ALLOW:
-            fits = found is True
+            fits = not passed and permit.fits(final, final, env) is True
         else:
-            fits = found is not False or permit.present(original, original, env) is True
+            fits = (not passed and permit.fits(final, final, env) is not False) or (
+                final is not original and permit.present(original, original, env) is True
+            )
         if fits and permit.shadow:
             message = f"would have said {permit.effect.value}"
             work.observations.append(Observation(permit.rule, permit.effect.value, "", message))
         elif fits:
-            fitting[permit.effect].append(permit)
-    names = tuple(permit.rule for effect in Effect_ORDER for permit in fitting[effect])
-    for effect in (Effect.DENY, Effect.ASK):
-        if fitting[effect]:
-            return effect, fitting[effect][0].why, names
-    if not fitting[Effect.ALLOW] and plan.default.effect is not Effect.ALLOW:
-        return plan.default.effect, plan.default.why or "no rule allows this call", ("default",)
-    return None
+            fitting.append(permit)
+    if fitting:
+        # The deciding one first: every `deny` wins over every `ask`, that over every `allow`.
+        fitting.sort(key=lambda permit: _ORDER.index(permit.effect))
+        return None if fitting[0].effect is Effect.ALLOW else fitting[0], tuple(fitting)
+    return None if passed else plan.default, ()
 
 
-Effect_ORDER = (Effect.DENY, Effect.ASK, Effect.ALLOW)
+_ORDER = (Effect.DENY, Effect.ASK, Effect.ALLOW)
 
 
 def _unsettled(plan: Plan, final: Json, env: Env | None) -> Fault | None:
@@ -371,7 +383,7 @@ def _unsettled(plan: Plan, final: Json, env: Env | None) -> Fault | None:
 
 
 def _issues(work: _Work) -> tuple[Issue, ...]:
-    return tuple(messages.issue(each) for each in work.misfits or ())
+    return tuple(map(messages.issue, work.misfits)) if work.misfits else ()
 
 
 def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Fault, work: _Work) -> Verdict:
@@ -392,7 +404,8 @@ def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Fault, work:
     )
 
 
-def _denied(plan: Plan, arguments: Any, why: str, rules: tuple[str, ...], work: _Work) -> Verdict:
+def _denied(plan: Plan, arguments: Any, decided: Permit, fitting: tuple[Permit, ...], work: _Work) -> Verdict:
+    rules = _names(decided, fitting)
     return Verdict(
         Outcome.DENIED,
         plan.tool,
@@ -400,11 +413,8 @@ def _denied(plan: Plan, arguments: Any, why: str, rules: tuple[str, ...], work: 
         plan.source,
         observations=tuple(work.observations),
         issues=_issues(work),
-        reason=why,
+        reason=decided.why,
         decided_by=rules,
-        retry_message=messages.denied_message(plan.tool, why),
+        retry_message=messages.denied_message(plan.tool, decided.why, decided.note),
         fingerprint=messages.fingerprint(plan.tool, "denied", [], rules),
     )
-
-
-__all__ = ["get", "judge", "replace"]

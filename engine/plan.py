@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, TypeAlias
+from string import Template
+from typing import Any, TypeAlias, cast
 
-from ..grammar.ast import Json, Segment
+from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Spec
 from ..rules.regex import compile_regex
 from .condition import Closure, Env, Names, compile_condition
@@ -16,12 +17,13 @@ from .domain import Limits
 from .ir import Default, Rule, RuleSet
 from .repair import RULES, AliasStep, Repairs
 from .schema import Open, Schema, View
-from .selector import Path, pointer
+from .selector import MISSING
 from .verdict import Observation, Source
 
 Hook: TypeAlias = Callable[[Json], Json]
 _CAUTIOUS_OFF = frozenset({"repair.scalar-to-text", "repair.enum-case"})
 _OPEN = Open()
+ROOM = 32 * (256 + 256 + 2) + 1  # what `domain.is_simple` lets pass at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,9 @@ class Step:
     condition: Closure | None
     at_place: bool  # the condition looks at the place, not at the arguments
     quiet: bool  # it only says what it would do: `shadow`, or a careful kind under `conservative`
-    note: str
+    note: str | None  # the rule's own, which replaces all others
+    usual_note: str  # where neither the rule nor the action says more
     field: str | None  # for a kind that works on the object around the selected key: that key
-
-    def note_at(self, path: Path, own: str | None) -> str:
-        """The note to the model for a change at a path."""
-        return self.note or own or f"`{pointer(path)}` was changed by the rule `{self.rule}`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,11 @@ class Permit:
     fits: Closure
     present: Closure
     why: str
+    note: str | None  # to the model
     shadow: bool
+    condition: Condition | None  # what `fits` was compiled from, and the names in it
+    unless: bool
+    names: Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,17 @@ class Plan:
     declared: frozenset[str]  # the properties that the schema names at the root
     prepare: Hook | None
     steps: tuple[Step, ...]
+    preprocess: Callable[..., Json]  # stage 4: (arguments, work, env, what applies one step)
     repairs: Repairs | None
     root: Root | None
     permits: tuple[Permit, ...]
-    default: Default
+    default: Permit | None  # for calls that no `allow` or `ask` fits; None lets them pass
     policy: str
     off: frozenset[str]  # built-in rules switched off
     limits: Limits
     source: Source
     standing: tuple[Observation, ...]  # what every verdict says
+    roomy: bool  # its limits let every small object pass
 
 
 def make_plan(
@@ -137,7 +142,8 @@ def make_plan(
             if step is not None:
                 steps.append(step)
                 if kind.keyword == "alias" and not step.quiet and step.field is not None:
-                    aliases.append(AliasStep(step.rule, step.segments, step.field, step.action, step.note_at))
+                    note = step.note, step.usual_note
+                    aliases.append(AliasStep(step.rule, step.segments, step.field, step.action, *note))
         elif kind.keyword == "root" and root is None and not spec.shadow:
             root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")))
         elif kind.keyword == "droppable":
@@ -171,15 +177,17 @@ def make_plan(
         place.properties,
         prepare,
         tuple(steps),
+        _preprocessor(tuple(steps)),
         repairs,
         root,
         tuple(permits),
-        rules.default,
+        _default(rules.default, tool, model),
         policy,
         off,
         limits,
         rules.source,
         standing,
+        limits.input_bytes >= ROOM,
     )
 
 
@@ -262,16 +270,26 @@ def _permit(rule: Rule, tool: str, model: str | None) -> Permit:
     names = _names(rule, tool, model)
     effect = rule.kind.effect
     assert effect is not None
-    if spec.condition is None:
-        fits = present = _always
-    else:
+    fits: Closure = _always
+    present: Closure = _always
+    if spec.condition is not None:
         fits = compile_condition(spec.condition, names, unless=spec.unless)
         present = compile_condition(spec.condition, names, unless=spec.unless, positive=True)
-    why = spec.title or spec.note or f"the rule `{rule.name}` fits"
-    return Permit(rule.name, effect, fits, present, why, spec.shadow)
+    why = spec.title or f"the rule `{rule.name}` fits"
+    return Permit(
+        rule.name, effect, fits, present, why, spec.note, spec.shadow, spec.condition, spec.unless, names
+    )
 
 
-def _always(arguments: Json, item: Json, env: Env | None) -> bool | None:
+def _default(default: Default, tool: str, model: str | None) -> Permit | None:
+    if default.effect is Effect.ALLOW:
+        return None
+    why = default.why or "no rule allows this call"
+    names = Names(tool, model, {}, None)
+    return Permit("default", default.effect, _always, _always, why, None, False, None, False, names)
+
+
+def _always(_arguments: Json, _item: Json, _env: Env | None) -> bool | None:
     return True
 
 
@@ -293,8 +311,6 @@ def _step(
     condition = None
     if spec.condition is not None:
         condition = compile_condition(spec.condition, _names(rule, tool, model), unless=spec.unless)
-    quiet = spec.shadow or (kind.cautious and policy == "conservative")
-    note = spec.note or ""
     return Step(
         rule.name,
         kind.keyword,
@@ -302,13 +318,54 @@ def _step(
         action,
         condition,
         kind.condition_at_place,
-        quiet,
-        note,
+        spec.shadow or (kind.cautious and policy == "conservative"),
+        spec.note,
+        kind.note or f"The rule `{rule.name}` changed this place.",
         field,
     )
 
 
-def _with_functions(spec: Spec, rules: RuleSet) -> Spec:
-    from dataclasses import replace
+def _preprocessor(steps: tuple[Step, ...]) -> Callable[..., Json]:
+    """Stage 4 as one function of (arguments, work, env, apply): each step applied, where it may act.
 
+    The two selectors that nearly all rules have, the root and one key, are looked at in place.
+    """
+    names: dict[str, Any] = {"MISSING": MISSING}
+
+    def bind(value: object) -> str:
+        names[f"x{len(names)}"] = value
+        return f"x{len(names) - 1}"
+
+    lines = ["def preprocess(a, work, env, apply):"]
+    for step in steps:
+        tests = _may_act(step, bind)
+        if step.condition is not None and not step.at_place:
+            tests.append(f"{bind(step.condition)}(a, a, env) is True")
+        lines += [
+            f"    if {' and '.join(tests) or 'True'}:",
+            f"        a = apply({bind(step)}, a, work, env)",
+        ]
+    lines.append("    return a")
+    exec("\n".join(lines), names)
+    return cast("Callable[..., Json]", names["preprocess"])
+
+
+def _may_act(step: Step, bind: Callable[[object], str]) -> list[str]:
+    """Tests in source over `a` that are false only where the step does and says nothing."""
+    action, segments = step.action, step.segments
+    if len(segments) > 1 or (segments and not isinstance(segments[0], str)):
+        return []
+    tests = [f"type(v) is dict and not {bind(action.keys)}.isdisjoint(v)"] if action.keys else []
+    if action.guard is not None:
+        bound = {name: bind(value) for name, value in action.names.items()}
+        tests.append(f"({Template(action.guard).safe_substitute(bound)})")
+    if not tests:
+        return []
+    if segments:
+        found = f"(v := a.get({segments[0]!r}, MISSING)) is not MISSING"
+        return [f"(type(a) is not dict or ({' and '.join([found, *tests])}))"]
+    return ["((v := a) is a)", *tests]
+
+
+def _with_functions(spec: Spec, rules: RuleSet) -> Spec:
     return replace(spec, functions=rules.functions) if rules.functions else spec

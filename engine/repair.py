@@ -7,7 +7,7 @@ is invented: a repair drops what is empty, or says the same value in the type th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -57,7 +57,8 @@ class AliasStep:
     parent: tuple[Segment, ...]
     field: str
     action: Action
-    note: Callable[[Path, str | None], str]
+    note: str | None
+    usual_note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _alias(value: Json, here: Json, fault: Fault, base: Path, repairs: Repairs) 
                 continue
             if new is not here:
                 target = (*fault.path, step.field)
-                note = step.note(base + target, log.note)
+                note = step.note or log.note or step.usual_note
                 yield "repair.alias", replace(value, fault.path, new), target, note, step.rule
 
 

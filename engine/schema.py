@@ -6,7 +6,7 @@ says so, 7. `$ref` resolves inside the document and the drafts' own metaschemas 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,8 @@ from ..grammar.ast import STAR, Json, Segment
 from ..rules.regex import compile_regex
 from .domain import Limits, value_fault
 from .errors import InputError, SchemaError
+from .messages import describe
+from .plain import lacking_test, plain_fields
 from .selector import MISSING, Path, array_index, get
 
 TYPES = frozenset({"string", "number", "boolean", "array", "object", "null"})  # number includes integer
@@ -36,6 +38,7 @@ class Fault(msgspec.Struct, frozen=True):
     path: Path
     keyword: str
     facts: dict[str, Any]
+    message: str  # what is wanted; it quotes no value
 
 
 class Schema:
@@ -70,6 +73,13 @@ class Schema:
                 raise SchemaError(f"{what}: {_reason(first)}") from None
         self.is_valid = self._validator.is_valid
         self._views: dict[View, View] = {}
+        fields = plain_fields(self.document)
+        self._lacking: Callable[[dict[str, Any]], list[str] | None] | None = None
+        if fields is not None and isinstance(self.document, dict):
+            required: list[str] = self.document.get("required", [])
+            self._missing = {key: _fault((), "required", {"property": key}) for key in required}
+            closed = self.document.get("additionalProperties") is False
+            self._lacking = lacking_test(fields, required, closed)
         self.root = View(self, ("",))
 
     def _compile(self, document: Any, registry: Any, options: Any) -> Any:
@@ -99,6 +109,9 @@ class Schema:
 
     def faults(self, value: Json, most: int) -> list[Fault]:
         """Where the value does not fit, ordered by path, at most `most` of them."""
+        lacking = self._lacking(value) if type(value) is dict and self._lacking is not None else None
+        if lacking is not None:
+            return [self._missing[key] for key in lacking[:most]]
         return _faults(self._validator, value, most)
 
     def shared(self, view: View) -> View:
@@ -409,8 +422,12 @@ def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
     for error, path in found[:most]:
         facts = error.kind.as_dict()
         facts.pop("context", None)
-        faults.append(Fault(path, error.kind.name, facts))
+        faults.append(_fault(path, error.kind.name, facts))
     return faults
+
+
+def _fault(path: Path, keyword: str, facts: dict[str, Any]) -> Fault:
+    return Fault(path, keyword, facts, describe(keyword, facts))
 
 
 def _order(path: Path) -> list[tuple[int, int, str]]:

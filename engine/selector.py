@@ -24,6 +24,8 @@ MISSING = _Missing()
 
 def pointer(path: Path) -> str:
     """The JSON Pointer of a path (RFC 6901)."""
+    if len(path) == 1 and type(path[0]) is str and "/" not in path[0] and "~" not in path[0]:
+        return "/" + path[0]
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 

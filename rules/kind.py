@@ -96,8 +96,8 @@ class Action:
 
     `guard` is a Python expression over `v`, the value at the place, that is false only where
     `apply` would neither change nor observe anything; `$name` in it stands for `names["name"]`.
-    It is how a rule costs nothing on calls that it does not concern; without it `apply` always runs.
-    `keys`, where given, says more: `v` must also be an object with one of these keys.
+    It is how a rule costs nothing on calls that it does not concern; without it `apply` always runs, to see
+    what it would do. `keys` says more: `apply` does nothing unless `v` is an object with one of these keys.
     """
 
     apply: Callable[[Json, Log], Json]

@@ -90,9 +90,7 @@ class Alias(Kind):
             return None
         accepted = frozenset(spec.clauses.get("accepting") or TYPES)
         mover = _Mover(canonical, tuple(dict.fromkeys(listed)), accepted, "empty-is-missing" in spec.clauses)
-        return Action(
-            mover.apply, "type(v) is dict and not v.keys().isdisjoint($listed)", {"listed": frozenset(listed)}
-        )
+        return Action(mover.apply, keys=frozenset(listed))
 
 
 class _Mover:
@@ -103,6 +101,7 @@ class _Mover:
         self.listed = listed
         self.accepted = accepted
         self.empty_is_missing = empty_is_missing
+        self.notes = {name: f"The field is called `{canonical}`; you sent it as `{name}`." for name in listed}
 
     def apply(self, value: Json, log: Log) -> Json:
         if not isinstance(value, dict):
@@ -110,6 +109,16 @@ class _Mover:
         here = [name for name in self.listed if name in value]
         if not here:
             return value
+        if len(here) == 1 and self.missing(value) and self.moves(value[here[0]]):
+            source = here[0]
+            log.change((self.canonical,), self.notes[source])
+            moved = value.copy()
+            moved[self.canonical] = moved.pop(source)
+            return moved
+        return self.several(value, here, log)
+
+    def several(self, value: dict[str, Json], here: list[str], log: Log) -> Json:
+        """More than one of the names, or one that does not move."""
         canonical = self.canonical
         gone: set[str] = set()
         if self.missing(value):
@@ -117,7 +126,7 @@ class _Mover:
             if source is not None:
                 gone.add(source)
                 kept = value[source]
-                log.change((canonical,), f"The field is called `{canonical}`; you sent it as `{source}`.")
+                log.change((canonical,), self.notes[source])
         else:
             source, kept = canonical, value[canonical]
         for name in here:
