@@ -60,15 +60,16 @@ BAD_TEXT = Fault(
 )
 
 
-def is_simple(value: object) -> bool:
+def is_simple(value: object, known: frozenset[str]) -> bool:
     """Is it a small object of scalars, in short plain text without markup, and so without any fault?
 
-    What `value_fault` and `swallowed.fault_in` would find nothing in, for the price of one look.
+    What `value_fault` and `swallowed.fault_in` would find nothing in, for the price of one look. `known`:
+    keys that need none.
     """
     if type(value) is not dict or len(value) > _FEW:
         return False
     for key, item in value.items():
-        if type(key) is not str or len(key) > _SHORT or not key.isascii():
+        if type(key) is not str or (key not in known and (len(key) > _SHORT or not key.isascii())):
             return False
         kind = type(item)
         if kind is str:

@@ -86,7 +86,7 @@ class _Writer:
                 node = node.below.setdefault(segment, _Node())
             node.guards.append(step)
         watched = frozenset[str]().union(*(step.action.keys for step in root.guards))
-        known = frozenset(each for each in self.plan.declared if each.isascii() and len(each) <= LONG)
+        known = self.plan.known
         self.names["known"] = known - watched
         self.names["watched"] = watched
         schema = self.plan.schema

@@ -84,11 +84,11 @@ def judge(
     Raises:
         InputError: the arguments hold something outside the JSON domain.
     """
-    work = _Work(list(renamed), list(plan.standing))
+    work = _Work([*renamed], [*plan.standing])
     original: Any = MISSING
     try:
         # Below its smallest limit a simple object needs no further look at its domain and its texts.
-        if plan.roomy and is_simple(arguments) and not may_be_wrapped(arguments):
+        if plan.roomy and is_simple(arguments, plan.known) and not may_be_wrapped(arguments):
             original, bare = arguments, False
         else:
             reading = _envelope(plan, arguments, stop_reason, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from .selector import MISSING
 
@@ -65,33 +65,32 @@ def _is_plain(schema: Any) -> bool:
     return kind in _TYPES and all(type(each) is int and -_HUGE < each < _HUGE for each in bounds)
 
 
-def lacking_test(
-    fields: tuple[PlainField, ...], required: list[str], closed: bool
-) -> Callable[[dict[str, Any]], list[str] | None]:
-    """Generate: the required keys that an object lacks, if nothing else is wrong with it, else None.
+Lacking: TypeAlias = Callable[[dict[str, Any]], "list[Any] | None"]
 
-    None is not final: the validator says what is wrong. `closed`: the schema takes no keys but these.
+
+def lacking_test(fields: tuple[PlainField, ...], missing: dict[str, Any], closed: bool) -> Lacking:
+    """Generate: what `missing` has for the required keys that an object lacks, if nothing else is wrong with it.
+
+    Else None, which is not final: the validator says what is wrong. `closed`: the schema takes no other keys.
     """
-    names: dict[str, Any] = {
-        "MISSING": MISSING,
-        "REQUIRED": required,
-        "KEYS": frozenset(f.key for f in fields),
-    }
+    names: dict[str, Any] = {"MISSING": MISSING, "KEYS": frozenset(each.key for each in fields)}
 
     def bind(value: object) -> str:
         names[f"c{len(names)}"] = value
         return f"c{len(names) - 1}"
 
-    lines = ["def lacking(a):"]
+    lines = ["def lacking(a):", "    found = []"]
     if closed:
         lines += ["    if not KEYS.issuperset(a):", "        return None"]
     for field in fields:
-        lines.append(f"    v = a.get({field.key!r}, MISSING)")
         test = field_tests(field, "v", bind, 0)[0] if field.schema is not None else "False"
+        lines.append(f"    v = a.get({field.key!r}, MISSING)")
         lines += [f"    if v is not MISSING and not ({test}):", "        return None"]
-    lines.append("    return [key for key in REQUIRED if key not in a]")
+    for key, fault in missing.items():
+        lines += [f"    if {key!r} not in a:", f"        found.append({bind(fault)})"]
+    lines.append("    return found")
     exec("\n".join(lines), names)
-    return cast("Callable[[dict[str, Any]], list[str] | None]", names["lacking"])
+    return cast("Lacking", names["lacking"])
 
 
 def field_tests(field: PlainField, value: str, bind: Callable[[object], str], long: int) -> tuple[str, str]:

@@ -23,7 +23,8 @@ from .verdict import Observation, Source
 Hook: TypeAlias = Callable[[Json], Json]
 _CAUTIOUS_OFF = frozenset({"repair.scalar-to-text", "repair.enum-case"})
 _OPEN = Open()
-ROOM = 32 * (256 + 256 + 2) + 1  # what `domain.is_simple` lets pass at most
+SHORT = 256
+ROOM = 32 * (SHORT + SHORT + 2) + 1  # what `domain.is_simple` lets pass at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Plan:
     schema: Schema | None
     place: View | Open
     declared: frozenset[str]  # the properties that the schema names at the root
+    known: frozenset[str]  # those of them that are short plain text
     prepare: Hook | None
     steps: tuple[Step, ...]
     preprocess: Callable[..., Json]  # stage 4: (arguments, work, env, what applies one step)
@@ -175,6 +177,7 @@ def make_plan(
         schema,
         place,
         place.properties,
+        frozenset(each for each in place.properties if each.isascii() and len(each) <= SHORT),
         prepare,
         tuple(steps),
         _preprocessor(tuple(steps)),

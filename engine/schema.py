@@ -6,7 +6,7 @@ says so, 7. `$ref` resolves inside the document and the drafts' own metaschemas 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ from ..rules.regex import compile_regex
 from .domain import Limits, value_fault
 from .errors import InputError, SchemaError
 from .messages import describe
-from .plain import lacking_test, plain_fields
+from .plain import Lacking, lacking_test, plain_fields
 from .selector import MISSING, Path, array_index, get
 
 TYPES = frozenset({"string", "number", "boolean", "array", "object", "null"})  # number includes integer
@@ -74,12 +74,13 @@ class Schema:
         self.is_valid = self._validator.is_valid
         self._views: dict[View, View] = {}
         fields = plain_fields(self.document)
-        self._lacking: Callable[[dict[str, Any]], list[str] | None] | None = None
+        self._lacking: Lacking | None = None
         if fields is not None and isinstance(self.document, dict):
-            required: list[str] = self.document.get("required", [])
-            self._missing = {key: _fault((), "required", {"property": key}) for key in required}
-            closed = self.document.get("additionalProperties") is False
-            self._lacking = lacking_test(fields, required, closed)
+            required = self.document.get("required", [])
+            missing = {key: _fault((), "required", {"property": key}) for key in required}
+            self._lacking = lacking_test(
+                fields, missing, self.document.get("additionalProperties") is False
+            )
         self.root = View(self, ("",))
 
     def _compile(self, document: Any, registry: Any, options: Any) -> Any:
@@ -111,7 +112,7 @@ class Schema:
         """Where the value does not fit, ordered by path, at most `most` of them."""
         lacking = self._lacking(value) if type(value) is dict and self._lacking is not None else None
         if lacking is not None:
-            return [self._missing[key] for key in lacking[:most]]
+            return lacking[:most]
         return _faults(self._validator, value, most)
 
     def shared(self, view: View) -> View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ._terminal import Unusable
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from ..packs import RuleText
     from ..tools import Tools
 
+_NO_JSON = MappingProxyType(
+    {
+        "limit": "is too large or nested too deep, once its aliases are followed",
+        "number": "holds a number that is not finite or cannot be kept exactly",
+        "surrogate": "holds half of a surrogate pair",
+    }
+)
 _DOCUMENT = 8_000_000  # bytes of a file with tools or context
 
 
@@ -126,7 +134,7 @@ def read_document(name: str, setting: str) -> Json:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unusable(f"{where}: is no UTF-8 text, at byte {error.start}") from None
+        raise Unusable(f"{where}: is no UTF-8 text, at byte {error.start + 1}") from None
     return _yaml(text, where) if name.endswith((".yaml", ".yml")) else _json(text, where)
 
 
@@ -173,5 +181,5 @@ def _yaml(text: str, where: str) -> Json:
     except InputError as error:
         raise Unusable(f"{where}: {error}") from None
     if fault is not None:
-        raise Unusable(f"{where}: {fault.message}")
+        raise Unusable(f"{where}: {_NO_JSON[fault.code]}")
     return document

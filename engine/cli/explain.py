@@ -90,13 +90,14 @@ def _usage(kind: type[Kind]) -> str:
 
 def _clause(name: str, schema: Mapping[str, Any]) -> str:
     meta = schema.get("meta", {})
+    several = schema.get("type") == "list"
     if meta.get("reads") == "range":
         value = "LOW..HIGH"
     else:
-        value = {"boolean": "", "list": "VALUE, …"}.get(schema.get("type", ""), "VALUE")
+        value = "" if schema.get("type") == "boolean" else "VALUE, …" if several else "VALUE"
     allowed = schema.get("allowed")
     if allowed and value:
-        value = "|".join(map(str, allowed)) + (", …" if schema.get("type") == "list" else "")
+        value = "|".join(map(str, allowed)) + (", …" if several else "")
     text = value if meta.get("positional") else f"{name} {value}".strip()
     return text if schema.get("required") else f"[{text}]"
 

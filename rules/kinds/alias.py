@@ -101,21 +101,24 @@ class _Mover:
         self.listed = listed
         self.accepted = accepted
         self.empty_is_missing = empty_is_missing
+        self.names = frozenset(listed)
         self.notes = {name: f"The field is called `{canonical}`; you sent it as `{name}`." for name in listed}
 
     def apply(self, value: Json, log: Log) -> Json:
         if not isinstance(value, dict):
             return value
-        here = [name for name in self.listed if name in value]
-        if not here:
+        found = self.names.intersection(value)
+        if not found:
             return value
-        if len(here) == 1 and self.missing(value) and self.moves(value[here[0]]):
-            source = here[0]
+        if len(found) > 1:
+            return self.several(value, [name for name in self.listed if name in found], log)
+        (source,) = found
+        if self.missing(value) and self.moves(value[source]):
             log.change((self.canonical,), self.notes[source])
             moved = value.copy()
             moved[self.canonical] = moved.pop(source)
             return moved
-        return self.several(value, here, log)
+        return self.several(value, [source], log)
 
     def several(self, value: dict[str, Json], here: list[str], log: Log) -> Json:
         """More than one of the names, or one that does not move."""
@@ -148,7 +151,9 @@ class _Mover:
         return held is None or (self.empty_is_missing and held == "")
 
     def moves(self, value: Json) -> bool:
-        return value != "" and has_type(value, self.accepted)
+        if type(value) is str:
+            return value != "" and "string" in self.accepted
+        return has_type(value, self.accepted)
 
 
 KIND = Alias
