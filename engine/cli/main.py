@@ -89,10 +89,9 @@ def _run(command: Command, arguments: list[str]) -> int:
     parser = ArgumentParser(f"callgate {command.NAME}", description=command.HELP, allow_abbrev=False)
     command.add_arguments(parser)
     try:
-        try:  # options may stand between and after files
-            namespace = parser.parse_intermixed_args(arguments)
-        except TypeError:  # not for a command that takes the rest of the line as it is
-            namespace = parser.parse_args(arguments)
+        # Options may stand between files, but argparse cannot do that and also stop at `--`.
+        mixed = "--" not in arguments
+        namespace = parser.parse_intermixed_args(arguments) if mixed else parser.parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     return command.run(namespace)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from ..engine import Engine
+    from ..ir import RuleSet
     from ._judge import Judge
     from ._progress import Progress
 
@@ -76,7 +77,7 @@ def _engine(namespace: Namespace) -> Engine | None:
     return Engine(rules, tools)
 
 
-def _with_policy(rules: Any, profile: str) -> Any:
+def _with_policy(rules: RuleSet, profile: str) -> RuleSet:
     """The rules under another policy, and with a digest of their own: they decide otherwise."""
     from dataclasses import replace
     from hashlib import blake2b

@@ -127,6 +127,12 @@ def test_options_may_stand_between_files(go: Go, folder: Path) -> None:
     assert go("check", "a.gate", "--format", "json", "b.gate")[0] == 0
 
 
+def test_what_stands_after_two_dashes_is_a_file(go: Go, folder: Path) -> None:
+    (folder / "-a.gate").write_text(GOOD)
+    assert go("check", "--", "-a.gate")[0] == 0
+    assert go("check", "--format", "json", "--", "-a.gate", "--format")[0] == 2
+
+
 def test_a_fault_of_callgate_itself_is_one_line_and_status_2(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> str:
         raise KeyError("no")
