@@ -37,7 +37,7 @@ from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
 from .packs import Library, PackError, RuleText
-from .plan import built_in_rules
+from .plan import built_in_rules, glob_matches
 from .schema import Schema
 from .verdict import Source
 from .version import VERSION
@@ -71,6 +71,7 @@ class Unit:
     default: Default | None = None
     disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
     tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
+    uses: list[Unit] = field(default_factory=list)  # wherever they count
     newer: bool = False  # written for versions after this one too
 
     @property
@@ -82,6 +83,17 @@ class Unit:
         found: list[tuple[Unit, Written]] = []
         for item in self.items:
             found += item.rules() if isinstance(item, Unit) else [(self, item)]
+        return found
+
+    def reach(self) -> set[int]:
+        """The identities of the file and of all that it uses, directly or not."""
+        found: set[int] = set()
+        queue = [self]
+        while queue:
+            unit = queue.pop()
+            if id(unit) not in found:
+                found.add(id(unit))
+                queue += unit.uses
         return found
 
     def units(self) -> list[Unit]:
@@ -242,7 +254,7 @@ class Compiler:
         spec = self._with_schema(unit, kind, spec)
         if spec is None:
             return
-        self.found += check_rule(kind, spec, None, unit.file)
+        self.found += check_rule(kind, replace(spec, functions=self.functions), None, unit.file)
         if kind.phase is Phase.NAME and len(block.names) != 1:
             self._error(unit, "G227", f"`{spec.keyword}` stands in a block of one tool", statement)
         unit.items.append(Written(kind, spec, block, statement))
@@ -329,6 +341,8 @@ class Compiler:
         version = known.pack.version if known.pack is not None else None
         if spec is not None and (version is None or not admits(spec, version)):
             self._report("G510", f"`{name}` is {version or 'without a version'}, not {spec}", unit, statement)
+        if unit is not None:
+            unit.uses.append(known)
         return known if first else None
 
     # All files --------------------------------------------------------------------------------
@@ -376,7 +390,7 @@ class Compiler:
             for declared, block in unit.disables:
                 if not self._in_time(unit, declared):
                     continue
-                inside = {id(each) for each in unit.units()}
+                inside = unit.reach()
                 own = {id(item) for item in unit.items if isinstance(item, Written)}
                 names = tuple(each.text for each in block.names if not each.glob) if block else ()
                 globs = tuple(each.text for each in block.names if each.glob) if block else ("*",)
@@ -385,13 +399,16 @@ class Compiler:
                     hits = 0
                     for other, item in written:
                         reached = id(other) in inside and (block is not None or id(item) not in own)
+                        if block is not None and not _share(block, item.block):
+                            continue
                         if reached and fits(pattern, item.name, item.spec.title, item.spec.keyword):
                             off.setdefault(id(item), []).append((names, globs))
                             hits += 1
                     if any(fnmatchcase(name, pattern) for name in built_in_rules()):
                         listed.append(pattern)
                     elif not hits:
-                        known = [item.name for _, item in written] + list(built_in_rules())
+                        known = [each.name for _, each in written if block or id(each) not in own]
+                        known += built_in_rules()
                         self.found.append(
                             Diagnostic(
                                 "G107",
@@ -458,6 +475,17 @@ def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
     if entry in (name, kind) or (kind == "structural" and entry == title):
         return True
     return ("*" in entry or "?" in entry) and (fnmatchcase(name, entry) or fnmatchcase(kind, entry))
+
+
+def _share(one: ToolBlock, other: ToolBlock) -> bool:
+    """Is there a tool for which both blocks are?"""
+    return any(
+        (left.text == right.text)
+        or (left.glob and glob_matches(left.text, right.text))
+        or (right.glob and glob_matches(right.text, left.text))
+        for left in one.names
+        for right in other.names
+    )
 
 
 def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:

@@ -110,7 +110,7 @@ def value_fault(value: object, limits: Limits) -> Fault | None:
     left = limits.input_bytes
     level = [value]
     fault: Fault | None = None
-    for _ in range(limits.depth + 1):
+    for _ in range(limits.depth):
         below: list[object] = []
         for container in level:
             kind = type(container)

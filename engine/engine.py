@@ -218,7 +218,7 @@ class Engine:
             name,
             arguments,
             self._source,
-            retry_message=f"{fault.message}\nReceived: {received}",
+            retry_message=messages.sendable(f"{fault.message}\nReceived: {received}"),
             code=fault.code,
             fingerprint=messages.fingerprint("", fault.code, []),
         )
@@ -244,6 +244,8 @@ def _text(what: str, value: object) -> str:
 
 
 def _bad_name(name: str) -> Fault | None:
+    if not name:
+        return Fault("unknown-tool", "The call names no tool. Send the name of one.")
     try:
         name.encode()
     except UnicodeEncodeError:

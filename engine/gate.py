@@ -19,7 +19,7 @@ from .domain import Limits, value_fault
 from .inline import Scope, may_fail, may_hold
 from .plain import PlainField, field_tests, plain_fields
 from .plan import Plan, Step
-from .selector import MISSING, Path, array_index
+from .selector import MISSING, Path, array_index, places
 from .swallowed import LONG, fault_in, may_be_swallowed
 from .verdict import Outcome, Verdict
 
@@ -28,6 +28,7 @@ Gate: TypeAlias = Callable[[Any, Env | None], Verdict | None]
 
 _FIELDS = 64  # an object with more goes through the pipeline
 _HUGE = 1 << 63
+_NESTED = 6  # segments that become nested blocks; Python takes 20 loops inside each other
 
 
 @dataclass(slots=True)
@@ -80,7 +81,10 @@ class _Writer:
 
     def write(self) -> Gate:
         root = _Node()
+        deep = [step for step in self.plan.steps if len(step.segments) > _NESTED]
         for step in self.plan.steps:
+            if step in deep:
+                continue
             node = root
             for segment in step.segments:
                 node = node.below.setdefault(segment, _Node())
@@ -102,6 +106,9 @@ class _Writer:
         else:
             self._plain(fields)
         self._node(root, "a", 1, top=True)
+        for step in deep:
+            self.line(1, f"if {self.name('reaches', _reaches(step.segments))}(a):")
+            self.line(2, "return None")
         self._permits()
         self.line(1, "return Verdict(VALID, TOOL, a, SOURCE, NONE, STANDING)")
         exec("\n".join(self.lines), self.names)
@@ -256,6 +263,11 @@ class _Writer:
 
     def _read(self, key: str) -> str:
         return self.places.get(key) or f"a.get({key!r}, MISSING)"
+
+
+def _reaches(segments: tuple[Segment, ...]) -> Callable[[Json], bool]:
+    """Does the selector reach any place?"""
+    return lambda arguments: next(places(arguments, segments), None) is not None
 
 
 class _Heard:

@@ -80,13 +80,16 @@ def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: st
     if len(issues) > ISSUES:
         lines.append(f"- and {len(issues) - ISSUES} more")
     lines.append(f"Received: {text_of(received, RECEIVED)}")
-    return "\n".join(lines)
+    return sendable("\n".join(lines))
 
 
 def denied_message(tool: str, reason: str, note: str | None = None) -> str:
     """For the model: why a call was refused, what its author says to that, and that it will be refused again."""
     said = f" {note}" if note else ""
-    return f"The call of `{_short(tool)}` was refused: {reason.rstrip('.')}.{said} The same call will be refused again."
+    why = reason.rstrip(".")
+    return sendable(
+        f"The call of `{_short(tool)}` was refused: {why}.{said} The same call will be refused again."
+    )
 
 
 def fingerprint(
@@ -129,6 +132,11 @@ def text_of(value: object, most: int) -> str:
         parts.append(piece[:left])
         left -= len(piece)
     return "".join(parts) + ("…" if stack or left < 0 else "")
+
+
+def sendable(text: str) -> str:
+    """The text with a mark for what UTF-8 cannot carry."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _json(value: object) -> str:

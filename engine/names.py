@@ -61,19 +61,17 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
             "The tool's name held argument markup, so arguments were lost. Send the call again.",
         )
     if len(name) <= LONGEST:
-        changes: list[Change] = []
+        steps: list[tuple[str, str, str | None]] = []
         here = name
         for rule, kind, new, note in _steps(name, names, renames):
             if new == here or not new:
                 continue
-            text = note or f"The tool is called `{{tool}}`; you wrote `{name[:64]}`."
-            changes.append(Change(rule, kind, "name", "", text))
+            steps.append((rule, kind, note))
             here = new
             if here in names.registered:
-                final = here
-                return final, tuple(
-                    Change(each.rule, each.kind, each.stage, "", each.note.replace("{tool}", final))
-                    for each in changes
+                usual = f"The tool is called `{here}`; you wrote `{name[:64]}`."
+                return here, tuple(
+                    Change(rule, kind, "name", "", note or usual) for rule, kind, note in steps
                 )
     near = nearest(name, names.registered)
     listed = ", ".join(f"`{each}`" for each in sorted(names.registered)[:20])

@@ -78,9 +78,7 @@ class Schema:
         if fields is not None and isinstance(self.document, dict):
             required = self.document.get("required", [])
             missing = {key: _fault((), "required", {"property": key}) for key in required}
-            self._lacking = lacking_test(
-                fields, missing, self.document.get("additionalProperties") is False
-            )
+            self._lacking = lacking_test(fields, missing, self.document.get("additionalProperties") is False)
         self.root = View(self, ("",))
 
     def _compile(self, document: Any, registry: Any, options: Any) -> Any:

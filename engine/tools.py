@@ -43,7 +43,7 @@ def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
 
 
 def _definitions(tools: Any) -> Iterator[tuple[Any, Json, bool]]:
-    if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list) and len(tools) == 1:
+    if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list):
         tools = tools["tools"]  # the answer of an MCP server, as it is
     if isinstance(tools, Mapping):
         for name, schema in tools.items():
@@ -72,18 +72,32 @@ def _definition(each: Any) -> Iterator[tuple[Any, Json, bool]]:
     yield body["name"], _plain(schema), isinstance(hints, Mapping) and hints.get("destructiveHint") is True
 
 
-def _plain(schema: Any) -> Any:
-    """Gemini writes the names of types in capitals; JSON Schema knows them in small letters only."""
-    if (
-        not isinstance(schema, Mapping)
-        or not isinstance(schema.get("type"), str)
-        or not schema["type"].isupper()
-    ):
+def _plain(schema: Any, depth: int = 0) -> Any:
+    """Gemini writes types in capitals and `nullable`; JSON Schema knows small letters and the type `null`."""
+    if depth > _DEEPEST or not isinstance(schema, Mapping):
         return schema
-    plain = dict(schema)
-    plain["type"] = plain["type"].lower()
-    if isinstance(plain.get("properties"), Mapping):
-        plain["properties"] = {key: _plain(value) for key, value in plain["properties"].items()}
-    if "items" in plain:
-        plain["items"] = _plain(plain["items"])
+    plain: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _MAPS and isinstance(value, Mapping):
+            plain[key] = {name: _plain(each, depth + 1) for name, each in value.items()}
+        elif key in _LISTS and isinstance(value, list):
+            plain[key] = [_plain(each, depth + 1) for each in value]
+        elif key in _SCHEMAS:
+            plain[key] = _plain(value, depth + 1)
+        else:
+            plain[key] = value
+    kind = plain.get("type")
+    if isinstance(kind, str) and kind in _CAPITALS:
+        plain["type"] = kind.lower()
+        if plain.get("nullable") is True:
+            plain["type"] = [kind.lower(), "null"]
+            if isinstance(plain.get("enum"), list):
+                plain["enum"] = [*plain["enum"], None]
     return plain
+
+
+_DEEPEST = 100
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SCHEMAS = frozenset({"items", "additionalProperties", "not"})
+_CAPITALS = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})

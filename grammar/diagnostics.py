@@ -83,11 +83,11 @@ def _one(diagnostic: Diagnostic, lines: list[str] | None, colour: bool) -> str:
     out = [f"{_painted(head, paint)}: {_visible(diagnostic.message)}"]
     spans = [diagnostic.span, *(span for span, _ in diagnostic.related)]
     gutter = max(len(str(span.line)) for span in spans)
-    help = _visible(diagnostic.help)
+    help, *more = (_visible(line) for line in diagnostic.help.split("\n"))
     place = _visible(diagnostic.file)
     out.append(f"{' ' * gutter}--> {place}:{diagnostic.span.line}:{diagnostic.span.column}")
     excerpt = _excerpt(lines, diagnostic.span, gutter, "^", paint)
-    if excerpt and help and len(excerpt[-1]) + 1 + len(help) <= _WIDTH + len(paint) * 2:
+    if excerpt and help and not more and len(excerpt[-1]) + 1 + len(help) <= _WIDTH + len(paint) * 2:
         excerpt[-1] += " " + help
         help = ""
     out += excerpt
@@ -99,6 +99,7 @@ def _one(diagnostic: Diagnostic, lines: list[str] | None, colour: bool) -> str:
             out.append(f"{' ' * gutter} = {_visible(word)}: {place}:{span.line}:{span.column}")
     if help:
         out.append(f"{' ' * gutter} = help: {help}")
+        out += [f"{' ' * gutter}         {line}" for line in more]
     return "\n".join(out) + "\n"
 
 

@@ -8,12 +8,15 @@ from jsonpointer import JsonPointer, JsonPointerException, escape
 
 from .ast import STAR, Segment, Star
 
+MOST_SEGMENTS = 64  # values are not nested deeper
+
 
 def read_pointer(text: str) -> tuple[Segment, ...]:
     """The unescaped segments of a pointer; "" is the root and has none.
 
     Raises:
-        ValueError: `text` does not begin with `/`, or has a `~` that is not `~0` or `~1`; with the reason.
+        ValueError: `text` does not begin with `/`, has a `~` that is not `~0` or `~1`, or over 64 segments;
+            with the reason.
     """
     try:
         parts: list[str] = JsonPointer(text).parts
@@ -21,6 +24,8 @@ def read_pointer(text: str) -> tuple[Segment, ...]:
         if text and not text.startswith("/"):
             raise ValueError("it does not begin with `/`") from None
         raise ValueError("`~` is written `~0`, and `/` in a key `~1`") from None
+    if len(parts) > MOST_SEGMENTS:
+        raise ValueError(f"over {MOST_SEGMENTS} segments")
     return tuple(STAR if part == "*" else part for part in parts)
 
 

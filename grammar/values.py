@@ -11,7 +11,7 @@ from . import mistakes
 from .ast import Day, Literal, Pointer, Range, Segment, Text, Word
 from .diagnostics import Diagnostic
 from .mistakes import MOST_DIGITS, Mistakes
-from .pointer import read_pointer
+from .pointer import MOST_SEGMENTS, read_pointer
 from .tokens import Token
 
 NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?(?:/[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?)?")
@@ -214,6 +214,10 @@ class _Reader:
             fixed = re.sub("/(?=/|$)", '/""', text)
             self._broken = True
             self._held = mistakes.empty_segment(text, fixed, token.span)
+        if len(segments) > MOST_SEGMENTS:
+            help = "values are not nested that deep"
+            self._wrong(mistakes.bad_selector(text[:40], f"over {MOST_SEGMENTS} segments", help, token.span))
+            return ()
         return tuple(segments)
 
 

@@ -115,6 +115,8 @@ class Pending:
     span: Span = NOWHERE
 
 
+LONGEST_NAME = 256
+
 Declaration: TypeAlias = (
     "Pack | Requires | Use | Family | Let | Policy | Default | ToolBlock | Disable | TestCase | Pending"
 )
@@ -214,6 +216,9 @@ def _tool(statement: Statement, fields: Fields, file: str) -> Read:
         text = atom.value if isinstance(atom, Text) else atom.text if isinstance(atom, Word) else ""
         if not text:
             found.append(Diagnostic("G103", "a tool's name is not empty", atom.span, file=file))
+        elif len(text) > LONGEST_NAME:
+            message = f"a tool's name has at most {LONGEST_NAME} characters"
+            found.append(Diagnostic("G103", message, atom.span, help="shorten it", file=file))
         elif text in names:
             found.append(Diagnostic("G103", f"`{text[:64]}` is named twice", atom.span, file=file))
         glob = isinstance(atom, Text) and ("*" in text or "?" in text)
