@@ -62,7 +62,11 @@ def _is_plain(schema: Any) -> bool:
         )
     kind = schema.get("type")
     bounds = [schema[word] for word in ("minLength", "maxLength", "minimum", "maximum") if word in schema]
-    return kind in _TYPES and all(type(each) is int and -_HUGE < each < _HUGE for each in bounds)
+    return (
+        isinstance(kind, str)
+        and kind in _TYPES
+        and all(type(each) is int and -_HUGE < each < _HUGE for each in bounds)
+    )
 
 
 Lacking: TypeAlias = Callable[[dict[str, Any]], "list[Any] | None"]

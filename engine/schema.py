@@ -6,6 +6,7 @@ says so, 7. `$ref` resolves inside the document and the drafts' own metaschemas 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ..rules.regex import compile_regex
 from .domain import Limits, value_fault
 from .errors import InputError, SchemaError
 from .messages import describe
+from .misfits import collect
 from .plain import Lacking, lacking_test, plain_fields
 from .selector import MISSING, Path, array_index, get
 
@@ -73,6 +75,7 @@ class Schema:
                 raise SchemaError(f"{what}: {_reason(first)}") from None
         self.is_valid = self._validator.is_valid
         self._views: dict[View, View] = {}
+        self._spots: dict[str, Any] = {}
         fields = plain_fields(self.document)
         self._lacking: Lacking | None = None
         if fields is not None and isinstance(self.document, dict):
@@ -111,7 +114,22 @@ class Schema:
         lacking = self._lacking(value) if type(value) is dict and self._lacking is not None else None
         if lacking is not None:
             return lacking[:most]
-        return _faults(self._validator, value, most)
+        found = collect(self, value, most)
+        found.sort(key=lambda each: (_order(each.path), each.keyword))
+        return found
+
+    def validator_at(self, pointer: str) -> Any:
+        """The validator for the subschema at a pointer, compiled once."""
+        return self._validator if pointer == "" else self.shared(View(self, (pointer,))).validator
+
+    def native_faults(self, validator: Any, value: Json, most: int, path: Path) -> list[Fault]:
+        """What a validator finds wrong with the value at `path`."""
+        found = _faults(validator, value, most)
+        return [Fault(path + each.path, each.keyword, each.facts, each.message) for each in found]
+
+    def fault(self, path: Path, keyword: str, facts: dict[str, Any]) -> Fault:
+        """A fault found without the validator."""
+        return _fault(path, keyword, facts)
 
     def shared(self, view: View) -> View:
         """The one view for what this one says, so that its validator is compiled once."""
@@ -124,10 +142,13 @@ class Schema:
 
     def at(self, pointer: str) -> Any:
         """The subschema at a JSON Pointer of the document, or `MISSING`."""
-        if pointer == "":
-            return self.document
-        parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
-        return get(self.document, parts)
+        found = self._spots.get(pointer)
+        if found is None:
+            parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+            found = get(self.document, parts)
+            if len(self._spots) < _VIEWS:
+                self._spots[pointer] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -168,14 +189,15 @@ class View:
 
     def accepts(self, value: Json) -> bool:
         """Would the schema take this value here?"""
-        return self._validator is None or bool(self._validator.is_valid(value))
+        return self.validator is None or bool(self.validator.is_valid(value))
 
     def faults(self, value: Json, most: int) -> list[Fault]:
         """Where a value for this place does not fit; paths are relative to the place."""
-        return [] if self._validator is None else _faults(self._validator, value, most)
+        return [] if self.validator is None else _faults(self.validator, value, most)
 
     @cached_property
-    def _validator(self) -> Any:
+    def validator(self) -> Any:
+        """Its validator, or None where everything may stand here."""
         document = self._document()
         return None if document is True else self.schema.part(document)
 
@@ -415,7 +437,7 @@ def type_name(value: Json) -> str:
 
 def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
     """The validator's errors, in an order of our own, so that it is the same in every process."""
-    found = [(error, tuple(error.instance_path)) for error in validator.iter_errors(value)]
+    found = [(error, _true_path(value, error.instance_path)) for error in validator.iter_errors(value)]
     found.sort(key=lambda each: (_order(each[1]), each[0].kind.name, str(each[0].schema_path)))
     faults = []
     for error, path in found[:most]:
@@ -423,6 +445,27 @@ def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
         facts.pop("context", None)
         faults.append(_fault(path, error.kind.name, facts))
     return faults
+
+
+def _true_path(value: Any, parts: list[str | int]) -> Path:
+    """The path that the validator means: it gives every key that reads as a number as that number.
+
+    Where two keys read alike (`0` and `00`) the path ends above them.
+    """
+    path: list[str | int] = []
+    for part in parts:
+        if type(value) is dict and type(part) is int:
+            keys = [key for key in value if _NUMERIC.fullmatch(key) and int(key) == part]
+            if len(keys) != 1:
+                break
+            part = keys[0]
+        path.append(part)
+        value = value[part] if type(value) in (dict, list) else None  # type: ignore[index]
+    return tuple(path)
+
+
+# What the validator's language reads as an index; longer digits stay text.
+_NUMERIC = re.compile(r"\+?[0-9]{1,24}", re.ASCII)
 
 
 def _fault(path: Path, keyword: str, facts: dict[str, Any]) -> Fault:

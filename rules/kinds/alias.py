@@ -29,7 +29,7 @@ class Alias(Kind):
     selecting = Selecting.ONE
     acts_on_parent = True
     clauses: ClassVar = {
-        "from": {"type": "list", "required": True, "schema": {"type": "string", "empty": False}},
+        "from": {"type": "list", "required": True, "schema": {"type": "string"}},
         # A bare `null` is the value; here it names the type.
         "accepting": {
             "type": "list",

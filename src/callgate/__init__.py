@@ -1,41 +1,54 @@
-"""callgate: one rule language, and its engine, for everything between a language model and its tools."""
+"""callgate: one rule language, and its engine, for everything between a language model and its tools.
+
+Names are loaded when they are first used: the command line and a running engine pay only for what they need.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .engine.domain import Limits
-from .engine.engine import Engine
-from .engine.errors import (
-    ApprovalRequired,
-    CallgateError,
-    CallgateWarning,
-    Denied,
-    InputError,
-    NotAllowed,
-    RuleFileError,
-    SchemaError,
-    Unrepairable,
-)
-from .engine.verdict import Change, Issue, Observation, Outcome, Verdict
-from .engine.version import VERSION as __version__
-
 if TYPE_CHECKING:
-    from .engine.packs import Packs
-    from .engine.tools import Tools
+    from .engine.domain import Limits
+    from .engine.engine import Engine
+    from .engine.errors import ApprovalRequired, CallgateError, CallgateWarning, Denied, InputError
+    from .engine.errors import NotAllowed, RuleFileError, SchemaError, Unrepairable
+    from .engine.errors import Unrepairable as UnrepairableToolInputError
+    from .engine.loading import compile_rules as compile
+    from .engine.verdict import Change, Issue, Observation, Outcome, Verdict
+    from .engine.version import VERSION as __version__
 
-UnrepairableToolInputError = Unrepairable
+_HOMES = {
+    "domain": ("Limits",),
+    "engine": ("Engine",),
+    "errors": (
+        *("ApprovalRequired", "CallgateError", "CallgateWarning", "Denied", "InputError", "NotAllowed"),
+        *("RuleFileError", "SchemaError", "Unrepairable"),
+    ),
+    "verdict": ("Change", "Issue", "Observation", "Outcome", "Verdict"),
+}
+_PLACES = {name: (home, name) for home, names in _HOMES.items() for name in names} | {
+    "UnrepairableToolInputError": ("errors", "Unrepairable"),
+    "compile": ("loading", "compile_rules"),
+    "__version__": ("version", "VERSION"),
+}
 
 
-def compile(text: str, *, tools: Tools | None = None, packs: Packs | None = None, **options: Any) -> Engine:
-    """Compile one rule text into an engine; see `callgate.engine.loading.compile_rules` for all options."""
-    from .engine.loading import compile_rules  # loads the parser, which a running engine does not need
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module `callgate` has no attribute `{name}`")
+    home, original = _PLACES[name]
+    value = getattr(import_module(f".engine.{home}", __name__), original)
+    globals()[name] = value
+    return value
 
-    return compile_rules(text, tools=tools, packs=packs, **options)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})
 
 
 __all__ = [
-    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "Denied", "Engine", "InputError", "Issue",
-    "Limits", "NotAllowed", "Observation", "Outcome", "RuleFileError", "SchemaError", "Unrepairable",
-    "UnrepairableToolInputError", "Verdict", "__version__", "compile",
-]  # fmt: skip
+    *("ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "Denied", "Engine", "InputError"),
+    *("Issue", "Limits", "NotAllowed", "Observation", "Outcome", "RuleFileError", "SchemaError"),
+    *("Unrepairable", "UnrepairableToolInputError", "Verdict", "__version__", "compile"),
+]
