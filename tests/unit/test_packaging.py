@@ -47,11 +47,13 @@ def test_the_wheel_holds_the_facade_and_the_three_folders_once(wheel: list[str])
 
 def test_the_wheel_holds_the_grammar_and_every_pack_and_kind(wheel: list[str]) -> None:
     assert "callgate/grammar/callgate.lark" in wheel
-    packs = sorted(path.name for path in (ROOT / "rules" / "packs").glob("*.gate"))
-    assert "common.gate" in packs
-    assert sorted(Path(name).name for name in wheel if name.startswith("callgate/rules/packs/")) == packs
-    kinds = sorted(path.name for path in (ROOT / "rules" / "kinds").glob("*.py"))
-    assert sorted(Path(name).name for name in wheel if name.startswith("callgate/rules/kinds/")) == kinds
+    for folder in ("packs", "kinds"):
+        here = ROOT / "rules" / folder
+        files = {f"callgate/rules/{path.relative_to(ROOT / 'rules')}" for path in here.rglob("*.*")}
+        files = {name for name in files if "__pycache__" not in name}
+        assert {name for name in wheel if name.startswith(f"callgate/rules/{folder}/")} == files
+    assert "callgate/rules/packs/common.gate" in wheel
+    assert "callgate/rules/packs/tools/common.json" in wheel
 
 
 def test_the_wheel_declares_the_command_and_the_licence(wheel: list[str]) -> None:

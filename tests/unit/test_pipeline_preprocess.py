@@ -304,6 +304,13 @@ def test_structural_and_its_when_are_relative_to_each_place() -> None:
     }
 
 
+def test_the_condition_of_structural_is_judged_at_each_place() -> None:
+    rules = 'structural "each" /rows/* when missing /y { set /y 1 }'
+    verdict = check(rules, {"rows": [{"z": 1}, {"y": 2}], "y": 3})
+    assert verdict.arguments == {"rows": [{"z": 1, "y": 1}, {"y": 2}], "y": 3}
+    assert [change.path for change in verdict.changes] == ["/rows/0"]
+
+
 def test_structural_calls_a_function_that_the_owner_registered() -> None:
     engine = callgate.compile(
         'tool t { structural "up" "" call upper when present /low }',

@@ -192,6 +192,14 @@ def test_a_required_key_comes_from_the_tools_alias_rules() -> None:
     assert kinds(verdict)[1] in ("alias", "repair.alias")
 
 
+def test_an_alias_whose_condition_is_false_does_not_repair() -> None:
+    schema: dict[str, Any] = {"properties": {"path": {}, "mode": {}}, "required": ["path"]}
+    rules = "tool t { alias /path from file when /mode == 1 }"
+    assert check({"file": "a"}, rules, schema=schema).code == "schema"
+    verdict = check({"file": "a", "mode": 1}, rules, schema=schema)
+    assert verdict.arguments == {"path": "a", "mode": 1}
+
+
 def test_a_required_null_is_not_dropped() -> None:
     schema = {"properties": {"s": {"type": "string"}}, "required": ["s"]}
     assert check({"s": None}, schema=schema).outcome is Outcome.UNREPAIRABLE
