@@ -1,4 +1,4 @@
-"""What a check costs, as ratios of CPU time measured in turn in one run. Exit status 1 where a goal is missed.
+"""What a check costs, as ratios of CPU time measured in turn in one run. Exit status 1: a goal is missed.
 
     python benchmarks/check.py [--rounds N]
 
@@ -65,7 +65,8 @@ def cpu(run: Callable[[], object]) -> float:
 
 def main() -> int:
     """Measure, print a line per goal, say whether all are met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--rounds", type=int, default=60, help="batches of each, in turn")
     rounds = parser.parse_args().rounds
     warnings.simplefilter("ignore")

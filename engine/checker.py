@@ -1,4 +1,4 @@
-"""Rule files against the schemas of the tools that they are for: what can never apply, and what is misspelt."""
+"""Rule files against the schemas of their tools: what can never apply, and what is misspelt."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _unknown_field(selector: Pointer, tool: str, root: View, file: str) -> Itera
 
 
 def declared(selector: Pointer, root: View) -> bool | str:
-    """True where the schema has the selected place or does not say; else the selector to propose, or False."""
+    """True where the schema has the place or does not say; else the selector to propose, or False."""
     here = root
     for index, segment in enumerate(selector.segments):
         below = here.child(segment)

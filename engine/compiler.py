@@ -424,7 +424,7 @@ class Compiler:
         return built_in
 
     def _in_time(self, unit: Unit, declared: Disable) -> bool:
-        """Past its day a `disable` is an error in `check` (`strict`), and stays in force with a warning in `load`."""
+        """Past its day a `disable` is an error in `check` (`strict`); in `load` it holds, with a warning."""
         if declared.until is None:
             return True
         left = (date.fromisoformat(declared.until) - self.today).days
@@ -471,7 +471,7 @@ Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, glo
 
 
 def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
-    """Does an entry of `by` or `disable` fit a rule: its name, its structural ID, its kind, or a glob over them?"""
+    """Does an entry of `by` or `disable` fit a rule: its name, structural ID or kind, or a glob over them?"""
     if entry in (name, kind) or (kind == "structural" and entry == title):
         return True
     return ("*" in entry or "?" in entry) and (fnmatchcase(name, entry) or fnmatchcase(kind, entry))
@@ -496,7 +496,7 @@ def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
 
 
 def _name_rules(unit: Unit) -> None:
-    """Give every rule of a file its name: pack, tool, kind and selector, and a hash where that is not unique."""
+    """Name every rule of a file: pack, tool, kind and selector, and a hash where that is not unique."""
     counts: dict[str, int] = {}
     written = [item for item in unit.items if isinstance(item, Written)]
     for item in written:

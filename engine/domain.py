@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 from .errors import InputError
 
@@ -108,41 +109,36 @@ def value_fault(value: object, limits: Limits) -> Fault | None:
         InputError: another type than None, bool, int, float, str, list, dict, or a subclass of one.
     """
     left = limits.input_bytes
-    level = [value]
+    level: list[Any] = [value]
     fault: Fault | None = None
     for _ in range(limits.depth):
-        below: list[object] = []
+        below: list[Any] = []
         for container in level:
-            kind = type(container)
-            if kind is dict:
-                left -= len(container) * 2 + 1  # type: ignore[arg-type]
-                items: list[object] = []
-                for key, item in container.items():  # type: ignore[attr-defined]
+            items: list[Any] = [container]
+            if type(container) is dict:
+                items = []
+                for key, item in container.items():
                     if type(key) is not str:
                         raise InputError(f"a key of an object is no plain text but `{type(key).__name__}`")
-                    items.append(key)
-                    items.append(item)
-            elif kind is list:
-                items = container  # type: ignore[assignment]
-                left -= len(items) + 1
-            else:
-                items = [container]
-            if left < 0:
-                return TOO_LARGE
+                    items += (key, item)
+                left -= 1 + len(items)
+            elif type(container) is list:
+                items = container
+                left -= 1 + len(items)
             for item in items:
                 kind = type(item)
                 if kind is str:
-                    left -= len(item)  # type: ignore[arg-type]
-                    if not item.isascii():  # type: ignore[attr-defined]
+                    left -= len(item)
+                    if not item.isascii():
                         try:
-                            left -= len(item.encode()) - len(item)  # type: ignore[attr-defined,arg-type]
+                            left -= len(item.encode()) - len(item)
                         except UnicodeEncodeError:
                             fault = fault or BAD_TEXT
                 elif kind is int:
-                    if not -_LARGEST < item < _LARGEST:  # type: ignore[operator]
+                    if not -_LARGEST < item < _LARGEST:
                         fault = fault or BAD_NUMBER
                 elif kind is float:
-                    if not isfinite(item):  # type: ignore[arg-type]
+                    if not isfinite(item):
                         fault = fault or BAD_NUMBER
                 elif kind is dict or kind is list:
                     below.append(item)

@@ -18,7 +18,7 @@ from .names import Names, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Plan, make_plan
 from .schema import Schema
-from .tools import Tool, Tools, read_tools
+from .tools import Tools, read_tools
 from .verdict import Change, Outcome, Verdict
 
 _PLANS = 4096  # kept: a model can call as many names as it likes
@@ -114,7 +114,7 @@ class Engine:
         context: Mapping[str, Json] | None = None,
         stop_reason: str | None = None,
     ) -> Verdict:
-        """The verdict on one call whose arguments are text as it came over the wire; reading it is no change."""
+        """The verdict on a call whose arguments are text as it came; its first reading is no change."""
         if type(text) is not str:
             raise InputError(f"argument text must be text, not `{type(text).__name__}`")
         return self._check(tool, text, model, schema, context, stop_reason, text=True)
@@ -208,7 +208,7 @@ class Engine:
         found = []
         for rule in self.rules.rules:
             if rule.kind.phase.value == "name" and not rule.spec.shadow and applies_to_model(rule, model):
-                found.extend(_rename(rule, self._tools or {}))
+                found.extend(_rename(rule))
         return tuple(found)
 
     def _unknown(self, name: str, arguments: object, fault: Fault) -> Verdict:
@@ -224,7 +224,7 @@ class Engine:
         )
 
 
-def _rename(rule: Rule, tools: Mapping[str, Tool]) -> list[Rename]:
+def _rename(rule: Rule) -> list[Rename]:
     """What one `rename` rule does: the kind's function, with its block's tool bound."""
     apply = rule.kind.rename(rule.spec)
     if apply is None:

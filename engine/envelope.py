@@ -41,7 +41,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A value and how it was read. `bare`: the value is text that is no JSON. `complete`: it was cut and closed."""
+    """A value and how it was read. `bare`: the value is text that is no JSON."""
 
     value: Json
     steps: tuple[Step, ...] = ()
@@ -181,7 +181,7 @@ def _several(text: str, depth: int) -> bool:
 
 
 def _open_ends(text: str, depth: int) -> str | None:
-    """The closing brackets that the text lacks; "" where it ends inside a string; None where it does not nest."""
+    """The closing brackets that the text lacks; "" where it ends in a string; None where it does not nest."""
     stack: list[str] = []
     for match in _TOKEN.finditer(text):
         mark = text[match.start()]
@@ -214,7 +214,7 @@ def unwrap(
 ) -> Reading:
     """Take one object out of what was put around it; the reading itself where there is nothing to take out.
 
-    `passes` says whether a value passes the schema after preprocessing. A value that passes is never unwrapped.
+    `passes`: does a value pass the schema after preprocessing? A value that passes is never unwrapped.
     """
     value = reading.value
     if isinstance(value, dict) and not may_be_wrapped(value):

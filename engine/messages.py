@@ -75,8 +75,7 @@ def describe(keyword: str, facts: dict[str, Any]) -> str:
 def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: str | None = None) -> str:
     """For the model: what was wrong, what is wanted, and what was received, cut at 300 characters."""
     lines = [lead or f"The arguments of `{_short(tool)}` do not fit. Send the call again with:"]
-    for each in issues[:ISSUES]:
-        lines.append(f"- {each.path or 'the arguments'}: {each.message}")
+    lines += [f"- {each.path or 'the arguments'}: {each.message}" for each in issues[:ISSUES]]
     if len(issues) > ISSUES:
         lines.append(f"- and {len(issues) - ISSUES} more")
     lines.append(f"Received: {text_of(received, RECEIVED)}")
@@ -84,7 +83,7 @@ def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: st
 
 
 def denied_message(tool: str, reason: str, note: str | None = None) -> str:
-    """For the model: why a call was refused, what its author says to that, and that it will be refused again."""
+    """For the model: why a call was refused, the author's note, and that it will be refused again."""
     said = f" {note}" if note else ""
     why = reason.rstrip(".")
     return sendable(

@@ -78,9 +78,8 @@ def _object(
     unexpected = [key for key in here if key not in named] if rest is False else []
     if unexpected:
         found.append(schema.fault(path, "additionalProperties", {"unexpected": unexpected}))
-    for key in spot.get("required", ()):
-        if key not in here:
-            found.append(schema.fault(path, "required", {"property": key}))
+    missing = [key for key in spot.get("required", ()) if key not in here]
+    found += [schema.fault(path, "required", {"property": key}) for key in missing]
     for key in reversed(here):
         if key in named:
             escaped = key.replace("~", "~0").replace("/", "~1")

@@ -102,24 +102,24 @@ def _steps(
             here = new
 
 
-def _trim(name: str, names: Names) -> str | None:
+def _trim(name: str, _names: Names) -> str | None:
     return name.strip(_QUOTES)
 
 
-def _cut(name: str, names: Names) -> str | None:
+def _cut(name: str, _names: Names) -> str | None:
     found = _CUT.search(name)
     return name[: found.start()].rstrip(_QUOTES) if found else None
 
 
-def _prefix(name: str, names: Names) -> str | None:
+def _prefix(name: str, _names: Names) -> str | None:
     return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), None)
 
 
-def _index(name: str, names: Names) -> str | None:
+def _index(name: str, _names: Names) -> str | None:
     return _INDEX.sub("", name)
 
 
-def _twice(name: str, names: Names) -> str | None:
+def _twice(name: str, _names: Names) -> str | None:
     half = len(name) // 2
     return name[:half] if len(name) % 2 == 0 and name[:half] == name[half:] else None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, NotApplicable
+from ..rules.strictjson import equal
 from . import messages
 from .condition import Env
 from .domain import Fault, is_simple, text_fault, value_fault
@@ -26,7 +27,7 @@ from .errors import InputError
 from .plan import Permit, Plan, Step
 from .repair import Run, one_pass
 from .schema import Fault as Misfit
-from .selector import MISSING, Path, places, pointer, same
+from .selector import MISSING, Path, places, pointer
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict
 
@@ -69,7 +70,7 @@ class _Log:
 def judge(
     plan: Plan,
     gate: Callable[[Json, Env | None], Verdict | None],
-    arguments: object,
+    arguments: Any,
     env: Env | None,
     stop_reason: str | None,
     *,
@@ -226,7 +227,7 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | Non
             raise _Refused(_HOOK) from None
         if fault is not None:
             raise _Refused(_HOOK)
-        if not same(prepared, value):
+        if not equal(prepared, value):
             note = "The tool's owner adjusted the arguments before they were checked."
             work.changes.append(Change("prepare", "prepare", "prepare", "", note))
             value = prepared

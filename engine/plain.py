@@ -73,7 +73,7 @@ Lacking: TypeAlias = Callable[[dict[str, Any]], "list[Any] | None"]
 
 
 def lacking_test(fields: tuple[PlainField, ...], missing: dict[str, Any], closed: bool) -> Lacking:
-    """Generate: what `missing` has for the required keys that an object lacks, if nothing else is wrong with it.
+    """Generate: what `missing` has for the required keys that an object lacks, if nothing else is wrong.
 
     Else None, which is not final: the validator says what is wrong. `closed`: the schema takes no other keys.
     """

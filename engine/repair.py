@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, NotApplicable
 from ..rules.strictjson import JsonError, integer, number
+from .domain import Fault as Refusal
 from .domain import Limits
-from .envelope import Fault as Refusal
 from .envelope import read_text
 from .schema import Fault, View
 from .selector import MISSING, Path, get, pointer, remove, replace
@@ -212,7 +212,7 @@ def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json,
         and "object" not in types
     ):
         item = here["item"]
-        listed = item if isinstance(item, list) else [item]
+        listed: Json = item if isinstance(item, list) else [item]
         yield (
             "repair.unwrap-array",
             listed,
@@ -268,7 +268,7 @@ def _one_line(text: str) -> bool:
 
 
 def _one_branch(place: View, new: Json, *, strict: bool) -> bool:
-    """In a union, does the new value make exactly one branch pass? (Not `strict`: is it of one branch's type?)"""
+    """In a union, does the new value make exactly one branch pass? Not `strict`: is it of its type?"""
     for group in place.branches:
         if strict:
             count = sum(1 for option in group if option.accepts(new))

@@ -7,13 +7,14 @@ from dataclasses import replace
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
 from ..rules.statements import ToolBlock
+from ..rules.strictjson import equal
 from ..rules.testblock import CallStep, Expectation, TestCase
 from . import messages
 from .compiler import Compiler, Unit, fits, read_json
 from .engine import Engine
 from .errors import CallgateError
 from .ir import PolicyRule, RuleSet
-from .selector import MISSING, pointer, same
+from .selector import MISSING, pointer
 from .verdict import Outcome, Verdict
 
 _DIFFERENCES = 10  # shown for one test
@@ -100,7 +101,7 @@ def _compare(wanted: Expectation, verdict: Verdict) -> list[str]:
             ]
         said = verdict.reason or verdict.retry_message
         return [*lines, f"it said: {said}"] if said else lines
-    if wanted.outcome == Outcome.REPAIRED and not same(wanted.arguments, verdict.arguments):
+    if wanted.outcome == Outcome.REPAIRED and not equal(wanted.arguments, verdict.arguments):
         return ["the arguments differ", *difference(wanted.arguments, verdict.arguments)]
     if wanted.by is not None:
         return _by(wanted.by, verdict)
@@ -142,11 +143,11 @@ def difference(wanted: Json, got: Json) -> list[str]:
     while stack and len(lines) < _DIFFERENCES:
         path, left, right = stack.pop()
         if type(left) is dict and type(right) is dict:
-            for key in sorted({*left, *right}, reverse=True):
-                stack.append(((*path, key), left.get(key, MISSING), right.get(key, MISSING)))
+            keys = sorted({*left, *right}, reverse=True)
+            stack.extend(((*path, key), left.get(key, MISSING), right.get(key, MISSING)) for key in keys)
         elif type(left) is list and type(right) is list and len(left) == len(right):
             stack.extend(((*path, n), left[n], right[n]) for n in range(len(left) - 1, -1, -1))
-        elif left is MISSING or right is MISSING or not same(left, right):  # type: ignore[arg-type]
+        elif left is MISSING or right is MISSING or not equal(left, right):  # type: ignore[arg-type]
             lines.append(f"{pointer(path) or 'the whole value'}: wanted {_show(left)}, got {_show(right)}")
     return lines
 

@@ -35,7 +35,7 @@ _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One place where a value does not fit; `facts` are the validator's own (`property`, `types`, `limit` …)."""
+    """A place where a value does not fit; `facts` are the validator's own (`property`, `limit` …)."""
 
     path: Path
     keyword: str
@@ -353,7 +353,8 @@ def _below(
     if not isinstance(spot, dict):
         return
     prefix_word = "items" if schema.draft7 and isinstance(spot.get("items"), list) else "prefixItems"
-    prefix = spot.get(prefix_word) if isinstance(spot.get(prefix_word), list) else []
+    found = spot.get(prefix_word)
+    prefix: list[Any] = found if isinstance(found, list) else []
     rest = "additionalItems" if prefix_word == "items" else "items"
     index = array_index(segment) if segment is not STAR else None
     if segment is STAR and prefix:
@@ -460,7 +461,7 @@ def _true_path(value: Any, parts: list[str | int]) -> Path:
                 break
             part = keys[0]
         path.append(part)
-        value = value[part] if type(value) in (dict, list) else None  # type: ignore[index]
+        value = value[part] if type(value) in (dict, list) else None
     return tuple(path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..grammar.ast import STAR, Json, Segment
 
@@ -67,8 +67,8 @@ def places(value: Json, segments: tuple[Segment, ...]) -> Iterator[tuple[Path, J
         segment = segments[depth]
         if segment is STAR:
             if type(here) is list:
-                for index in range(len(here) - 1, -1, -1):
-                    stack.append(((*path, index), here[index], depth + 1))
+                last = len(here) - 1
+                stack.extend(((*path, n), here[n], depth + 1) for n in range(last, -1, -1))
             continue
         found = step(here, segment)
         if not isinstance(found, _Missing):
@@ -76,56 +76,24 @@ def places(value: Json, segments: tuple[Segment, ...]) -> Iterator[tuple[Path, J
             stack.append(((*path, name), found, depth + 1))  # type: ignore[arg-type]
 
 
-def replace(value: Json, path: Path, new: Json) -> Json:
+def replace(value: Any, path: Path, new: Json) -> Json:
     """A copy in which `new` stands at `path`; only the containers along the path are copied.
 
     Every place above it must exist; the last one may be a new key of an object.
     """
     if not path:
         return new
-    top: list[Json] | dict[str, Json]
-    top = here = value.copy()  # type: ignore[union-attr]
+    top = here = value.copy()
     for part in path[:-1]:
-        child = here[part].copy()  # type: ignore[index,call-overload,union-attr]
-        here[part] = child  # type: ignore[index,call-overload]
-        here = child
-    here[path[-1]] = new  # type: ignore[index,call-overload]
-    return top
+        here[part] = here[part].copy()
+        here = here[part]
+    here[path[-1]] = new
+    return cast("Json", top)
 
 
 def remove(value: Json, path: Path) -> Json:
     """A copy without the key or item at `path`, which must exist and not be the root."""
-    parent = get(value, path[:-1])
-    copy = parent.copy()  # type: ignore[union-attr]
-    del copy[path[-1]]  # type: ignore[arg-type]
+    parent: Any = get(value, path[:-1])
+    copy = parent.copy()
+    del copy[path[-1]]
     return replace(value, path[:-1], copy)
-
-
-def same(one: Json, other: Json) -> bool:
-    """Equal as JSON, exactly: `1`, `true`, `1.0` and `"1"` are four values. Iterative."""
-    pairs = [(one, other)]
-    while pairs:
-        left, right = pairs.pop()
-        if left is right:
-            continue
-        kind = type(left)
-        if kind is not type(right):
-            return False
-        if kind is dict:
-            if len(left) != len(right):  # type: ignore[arg-type]
-                return False
-            for key, item in left.items():  # type: ignore[union-attr]
-                found = right.get(key, MISSING)  # type: ignore[union-attr]
-                if found is MISSING:
-                    return False
-                pairs.append((item, found))
-        elif kind is list:
-            if len(left) != len(right):  # type: ignore[arg-type]
-                return False
-            pairs.extend(zip(left, right, strict=True))  # type: ignore[arg-type]
-        elif kind is float:
-            if left != right or str(left) != str(right):  # 0.0 and -0.0
-                return False
-        elif left != right:
-            return False
-    return True

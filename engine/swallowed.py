@@ -25,7 +25,8 @@ _PARAMETER = re.compile(
     r"[\"']?(?P<name>[^\"'<>\s]{1,256})|<arg_key>[ \t\r\n]{0,8}(?P<key>[^<>]{1,256}?)[ \t\r\n]{0,8}</arg_key>"
 )
 _TAGS_ONLY = re.compile(
-    rf"\s*(?:</?{_PREFIX}(?:param(?:eter)?(?:[ =][^<>]{{0,256}})?|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
+    rf"\s*(?:</?{_PREFIX}(?:param(?:eter)?(?:[ =][^<>]{{0,256}})?"
+    r"|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
 )
 LONG = 4096
 _TAG = 300  # code points that a closing tag may have

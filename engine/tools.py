@@ -16,7 +16,7 @@ _SCHEMA_KEYS = ("input_schema", "inputSchema", "parameters", "parametersJsonSche
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A registered tool. `schema` None: it takes any object. `mutates`: its annotations say it changes things."""
+    """A registered tool. `schema` None: it takes any object. `mutates`: so its annotations say."""
 
     name: str
     schema: Schema | None

@@ -22,9 +22,10 @@ class Outcome(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One mutation. `rule` is the rule's name, `stage` one of name, envelope, prepare, preprocess, bound, repair.
+    """One mutation. `rule` is the rule's name.
 
-    `path` is a JSON Pointer into the arguments; `note` is for the model.
+    `stage` is one of name, envelope, prepare, preprocess, bound, repair. `path` is a JSON Pointer into
+    the arguments; `note` is for the model.
     """
 
     rule: str

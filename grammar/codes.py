@@ -382,19 +382,25 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G105": Code(
             "said twice",
-            "A name is given twice in one file: two `family`, `let` or `default` statements for the same thing. Keep one.",
+            "A name is given twice in one file: two `family`, `let` or `default` statements for the "
+            "same thing. Keep one.",
         ),
         "G106": Code(
             "unknown family",
-            "`for` names a family that the file does not define: `for kimi` without `family kimi matches '…'`. Define it, write `pack/family` for the one of a used pack, or quote a regular expression.",
+            "`for` names a family that the file does not define: `for kimi` without `family kimi "
+            "matches '…'`. Define it, write `pack/family` for the one of a used pack, or quote a "
+            "regular expression.",
         ),
         "G107": Code(
             "disable names no rule",
-            '`disable NAME because "…"` fits no rule that it may switch off. At file level it reaches the rules of used packs and the built-in ones (`repair.…`, `envelope.…`); in a tool block also the file\'s own rules for that tool. A rule of the file itself is taken away instead.',
+            '`disable NAME because "…"` fits no rule that it may switch off. At file level it reaches '
+            "the rules of used packs and the built-in ones (`repair.…`, `envelope.…`); in a tool block "
+            "also the file's own rules for that tool. A rule of the file itself is taken away instead.",
         ),
         "G108": Code(
             "expired disable",
-            "The day of `disable … until DATE` is past (UTC). `check` fails, and a running engine keeps the rule off and says so. Take the statement away, or give a later day and say why.",
+            "The day of `disable … until DATE` is past (UTC). `check` fails, and a running engine keeps"
+            " the rule off and says so. Take the statement away, or give a later day and say why.",
         ),
         "G109": Code(
             "disable ends soon",
@@ -403,27 +409,32 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G111": Code(
             "unknown tool",
-            "A tool block names a tool that is not among the tools given, so its rules never apply. The nearest name is proposed.",
+            "A tool block names a tool that is not among the tools given, so its rules never apply. The"
+            " nearest name is proposed.",
             Severity.WARNING,
         ),
         "G403": Code(
             "unusable test",
-            "A test cannot be run: no tool is named, or its `tools` file cannot be used. In a block of one tool `call {…}` is enough; elsewhere write `call TOOL {…}`.",
+            "A test cannot be run: no tool is named, or its `tools` file cannot be used. In a block of "
+            "one tool `call {…}` is enough; elsewhere write `call TOOL {…}`.",
         ),
         "G503": Code(
             "pack stands first", '`pack NAME "VERSION"` is the first statement of a file, and stands once.'
         ),
         "G504": Code(
             "only at the top",
-            "`policy` and `default` belong to the deployment or to the top rule file: a pack that is used cannot set them.",
+            "`policy` and `default` belong to the deployment or to the top rule file: a pack that is "
+            "used cannot set them.",
         ),
         "G505": Code(
             "unreadable file",
-            "A file that a rule names cannot be read. Files are looked up relative to the rule file and never outside its folder.",
+            "A file that a rule names cannot be read. Files are looked up relative to the rule file and"
+            " never outside its folder.",
         ),
         "G506": Code(
             "unusable schema",
-            "The document is no JSON Schema that can be used: it does not fit the draft, or a `$ref` leads outside it. Nothing is fetched or read.",
+            "The document is no JSON Schema that can be used: it does not fit the draft, or a `$ref` "
+            "leads outside it. Nothing is fetched or read.",
         ),
         "G507": Code("other version", '`requires callgate "SPEC"` does not admit this version.'),
         "G508": Code(
@@ -431,7 +442,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G509": Code(
             "no such pack",
-            "`use NAME` finds no pack of this name among those that the caller named, in the folder of the file, installed, or shipped.",
+            "`use NAME` finds no pack of this name among those that the caller named, in the folder of "
+            "the file, installed, or shipped.",
         ),
         "G510": Code("version out of range", 'The pack that `use NAME "SPEC"` finds has another version.'),
     }

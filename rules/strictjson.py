@@ -134,6 +134,8 @@ def equal(one: Any, other: Any) -> bool:
     pairs = [(one, other)]
     while pairs:
         left, right = pairs.pop()
+        if left is right:
+            continue
         kind = type(left)
         if kind is not type(right):
             return False

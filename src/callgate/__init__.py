@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine.domain import Limits
     from .engine.engine import Engine
-    from .engine.errors import ApprovalRequired, CallgateError, CallgateWarning, Denied, InputError
-    from .engine.errors import NotAllowed, RuleFileError, SchemaError, Unrepairable
+    from .engine.errors import (
+        ApprovalRequired,
+        CallgateError,
+        CallgateWarning,
+        Denied,
+        InputError,
+        NotAllowed,
+        RuleFileError,
+        SchemaError,
+        Unrepairable,
+    )  # fmt: skip
     from .engine.errors import Unrepairable as UnrepairableToolInputError
     from .engine.loading import compile_rules as compile
     from .engine.verdict import Change, Issue, Observation, Outcome, Verdict
@@ -48,7 +57,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    *("ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "Denied", "Engine", "InputError"),
-    *("Issue", "Limits", "NotAllowed", "Observation", "Outcome", "RuleFileError", "SchemaError"),
-    *("Unrepairable", "UnrepairableToolInputError", "Verdict", "__version__", "compile"),
-]
+    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "Denied", "Engine", "InputError",
+    "Issue", "Limits", "NotAllowed", "Observation", "Outcome", "RuleFileError", "SchemaError",
+    "Unrepairable", "UnrepairableToolInputError", "Verdict", "__version__", "compile",
+]  # fmt: skip
