@@ -160,9 +160,13 @@ class Compiler:
         """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
         units = list({id(unit): unit for top in tops for unit in top.units()}.values())
         lets = {} if own_values else self.lets
+        names = _told_apart(tops)
         off: dict[int, list[Tools]] = {}
         disabled = self._disable(units, off)
-        rules = tuple(self._rule(unit, item, off.get(id(item), []), lets) for unit, item in _in_order(tops))
+        rules = tuple(
+            self._rule(unit, item, names[id(item)], off.get(id(item), []), lets)
+            for unit, item in _in_order(tops)
+        )
         policies, default = self._settings(tops)
         packs = tuple(f"{unit.pack.name}@{unit.pack.version}" for unit in units if unit.pack is not None)
         source = Source(_digest(units, lets), packs)
@@ -183,7 +187,26 @@ class Compiler:
             if isinstance(item, Written):
                 self._check_names(unit, item)
         _name_rules(unit)
+        self._check_twice(unit)
         return unit
+
+    def _check_twice(self, unit: Unit) -> None:
+        """What one file may say once: a name that a rule was given, and the schema of a tool."""
+        names: set[str] = set()
+        schemas: set[str] = set()
+        for item in unit.items:
+            if not isinstance(item, Written):
+                continue
+            if item.spec.name is not None and item.spec.name in names:
+                self._error(unit, "G105", f"two rules are named `{item.spec.name}`", item.statement)
+            if item.spec.name is not None:
+                names.add(item.spec.name)
+            if item.spec.keyword == "schema":
+                tools = {each.text for each in item.block.names}
+                if tools & schemas:
+                    twice = min(tools & schemas)
+                    self._error(unit, "G105", f"`{twice}` has two schemas", item.statement, "keep one")
+                schemas |= tools
 
     def _statement(self, unit: Unit, statement: Statement, index: int, above: tuple[str, ...]) -> None:
         declared, found = read(statement, None, unit.file)
@@ -366,12 +389,14 @@ class Compiler:
                 found += self._family(unit, family.text) or ()
         return tuple(found)
 
-    def _rule(self, unit: Unit, item: Written, off: list[Tools], lets: Mapping[str, Json]) -> ir.Rule:
+    def _rule(
+        self, unit: Unit, item: Written, name: str, off: list[Tools], lets: Mapping[str, Json]
+    ) -> ir.Rule:
         names = tuple(each.text for each in item.block.names if not each.glob)
         globs = tuple(each.text for each in item.block.names if each.glob)
         given = {key: value for key, value in lets.items() if key in unit.lets or key == "cwd"}
         return ir.Rule(
-            item.name,
+            name,
             item.kind,
             item.spec,
             names,
@@ -505,6 +530,20 @@ def _name_rules(unit: Unit) -> None:
     for item in written:
         if counts[item.name] > 1 and item.spec.name is None:
             item.name += "#" + _text_hash(item.statement)
+
+
+def _told_apart(tops: tuple[Unit, ...]) -> dict[int, str]:
+    """The names of all rules; where files without a pack say the same name, with a hash of the text."""
+    written = [item for _, item in _in_order(tops)]
+    counts: dict[str, int] = {}
+    for item in written:
+        counts[item.name] = counts.get(item.name, 0) + 1
+    return {
+        id(item): f"{item.name}#{_text_hash(item.statement)}"
+        if counts[item.name] > 1 and item.spec.name is None and "#" not in item.name
+        else item.name
+        for item in written
+    }
 
 
 def _plain_name(unit: Unit, item: Written) -> str:

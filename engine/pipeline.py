@@ -304,7 +304,7 @@ def _repair(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
     """Stage 7: passes of schema-guided repair, with stage 4 again after each that changed something."""
     if plan.repairs is None or plan.schema is None:
         return value
-    run = Run()
+    run = Run(env=env)
     for _ in range(plan.limits.passes):
         faults = plan.schema.faults(value, plan.limits.issues)
         if not faults:

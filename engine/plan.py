@@ -144,8 +144,17 @@ def make_plan(
             if step is not None:
                 steps.append(step)
                 if kind.keyword == "alias" and not step.quiet and step.field is not None:
-                    note = step.note, step.usual_note
-                    aliases.append(AliasStep(step.rule, step.segments, step.field, step.action, *note))
+                    aliases.append(
+                        AliasStep(
+                            step.rule,
+                            step.segments,
+                            step.field,
+                            step.action,
+                            step.condition,
+                            step.note,
+                            step.usual_note,
+                        )
+                    )
         elif kind.keyword == "root" and root is None and not spec.shadow:
             root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")))
         elif kind.keyword == "droppable":

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, NotApplicable
 from ..rules.strictjson import JsonError, integer, number
+from .condition import Closure, Env
 from .domain import Fault as Refusal
 from .domain import Limits
 from .envelope import read_text
@@ -57,6 +58,7 @@ class AliasStep:
     parent: tuple[Segment, ...]
     field: str
     action: Action
+    condition: Closure | None  # of its `when`, over all arguments
     note: str | None
     usual_note: str
 
@@ -86,6 +88,8 @@ class Run:
     acted: set[tuple[str, Path]] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
     tries: int = _UNION_TRIES
+    whole: Json = None  # the arguments as the pass found them
+    env: Env | None = None
 
 
 # A candidate: rule, the new root value, the path of the change, its note.
@@ -94,6 +98,7 @@ Candidate: TypeAlias = tuple[str, Json, Path, str, str]
 
 def one_pass(value: Json, faults: list[Fault], repairs: Repairs, run: Run) -> Json:
     """Repair what one validation reported; the same object where nothing applied."""
+    run.whole = value
     return _pass(value, repairs.schema, faults, (), repairs, run, _UNION_DEPTH)
 
 
@@ -104,7 +109,7 @@ def _pass(
     for fault in faults:
         if touched and any(fault.path[: len(each)] == each for each in touched):
             continue  # reported for a value that is no longer there
-        for rule, new, path, note, name in _candidates(value, view, fault, base, repairs):
+        for rule, new, path, note, name in _candidates(value, view, fault, base, repairs, run):
             mark = (rule, base + path)
             if rule in repairs.off or mark in run.acted:
                 continue
@@ -121,13 +126,15 @@ def _pass(
     return value
 
 
-def _candidates(value: Json, view: View, fault: Fault, base: Path, repairs: Repairs) -> Iterator[Candidate]:
+def _candidates(
+    value: Json, view: View, fault: Fault, base: Path, repairs: Repairs, run: Run
+) -> Iterator[Candidate]:
     """What each rule, in order, would do about one fault."""
     here: Any = get(value, fault.path)
     if here is MISSING:
         return
     if fault.keyword == "required":
-        yield from _alias(value, here, fault, base, repairs)
+        yield from _alias(value, here, fault, base, repairs, run)
         return
     place = view.under(fault.path)
     key = fault.path[-1] if fault.path else None
@@ -141,9 +148,13 @@ def _candidates(value: Json, view: View, fault: Fault, base: Path, repairs: Repa
                 yield rule, replace(value, fault.path, new), fault.path, note.format(place=label), rule
 
 
-def _alias(value: Json, here: Json, fault: Fault, base: Path, repairs: Repairs) -> Iterator[Candidate]:
+def _alias(
+    value: Json, here: Json, fault: Fault, base: Path, repairs: Repairs, run: Run
+) -> Iterator[Candidate]:
     path = base + fault.path
     for step in repairs.aliases:
+        if step.condition is not None and step.condition(run.whole, run.whole, run.env) is not True:
+            continue
         if step.field == fault.facts.get("property") and _selects(step.parent, path):
             log = _Notes()
             try:
@@ -244,7 +255,10 @@ def _from_text(here: str, types: frozenset[str], limits: Limits) -> Iterator[tup
 
 
 def _scalar(text: str, types: frozenset[str]) -> Any:
-    """The scalar that canonical JSON text is, if its type is wanted; else `MISSING`."""
+    """The scalar that canonical JSON text is, if its type is the one scalar type wanted; else `MISSING`."""
+    scalars = types & {"integer", "number", "boolean"}
+    if "string" in types or len(scalars) > 1:
+        return MISSING
     if text in _WORDS:
         value = _WORDS[text]
         return value if ("null" if value is None else "boolean") in types else MISSING
@@ -294,7 +308,7 @@ def _branch(
             run.tries -= 1
             if run.tries < 0:
                 return value
-            trial = Run(set(run.acted), [], run.tries)
+            trial = Run(set(run.acted), [], run.tries, run.whole, run.env)
             new = _mend(here, option, base + fault.path, repairs, trial, depth - 1)
             run.tries = trial.tries
             if new is not here and option.accepts(new) and _one_branch(place, new, strict=True):

@@ -147,7 +147,7 @@ def difference(wanted: Json, got: Json) -> list[str]:
             stack.extend(((*path, key), left.get(key, MISSING), right.get(key, MISSING)) for key in keys)
         elif type(left) is list and type(right) is list and len(left) == len(right):
             stack.extend(((*path, n), left[n], right[n]) for n in range(len(left) - 1, -1, -1))
-        elif left is MISSING or right is MISSING or not equal(left, right):  # type: ignore[arg-type]
+        elif left is MISSING or right is MISSING or not equal(left, right):
             lines.append(f"{pointer(path) or 'the whole value'}: wanted {_show(left)}, got {_show(right)}")
     return lines
 

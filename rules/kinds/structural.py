@@ -64,6 +64,7 @@ class Structural(Kind):
     keyword = "structural"
     phase = Phase.PREPROCESS
     selecting = Selecting.ONE
+    condition_at_place = True
     title = Title.REQUIRED
     clauses: ClassVar = {"call": {"type": "string", "empty": False}}
     block = frozenset(_FORMS)
