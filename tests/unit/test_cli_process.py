@@ -174,7 +174,8 @@ def test_a_start_loads_nothing_that_the_command_does_not_need(rules: str) -> Non
 
 def test_help_loads_no_more_than_the_commands_themselves() -> None:
     ours = {name for name in loaded("--help") if name.startswith("callgate.")}
-    assert all(name.startswith("callgate.engine.cli") for name in ours)
+    light = {"callgate.engine", "callgate.engine.version"}
+    assert all(name in light or name.startswith("callgate.engine.cli") for name in ours)
 
 
 def test_a_command_is_one_new_file(tmp_path: Path) -> None:
