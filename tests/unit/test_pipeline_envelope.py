@@ -149,6 +149,18 @@ def test_a_wrapper_whose_inner_value_does_not_pass_is_not_unwrapped() -> None:
     assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, "schema")
 
 
+def test_a_wrapper_whose_inner_value_would_need_a_repair_is_not_unwrapped() -> None:
+    assert check({"input": {"path": "/a", "n": "5"}}).outcome is Outcome.UNREPAIRABLE
+    assert check({"input": {"path": "/a", "n": 5}}).arguments == {"path": "/a", "n": 5}
+
+
+def test_the_inner_value_is_tried_with_the_context_of_the_call() -> None:
+    rules = 'tool t { alias /path from file when context.role == "x" }'
+    sent = {"input": {"file": "/a"}}
+    assert check(sent, rules, context={"role": "x"}).arguments == {"path": "/a"}
+    assert check(sent, rules, context={"role": "y"}).outcome is Outcome.UNREPAIRABLE
+
+
 def test_the_inner_value_passes_after_the_rules_of_the_tool() -> None:
     verdict = check({"input": {"file": "/a"}}, "tool t { alias /path from file }")
     assert (verdict.arguments, kinds(verdict)) == ({"path": "/a"}, ["envelope.unwrap-object", "alias"])

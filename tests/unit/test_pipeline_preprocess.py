@@ -70,9 +70,10 @@ def test_a_hook_that_raises_or_gives_what_is_no_json_makes_the_call_unrepairable
 
 
 def test_the_hook_runs_before_the_rules() -> None:
-    engine = callgate.compile(
-        "tool t { alias /path from file }", prepare={"t": lambda a: {"file": a["old"]} if "old" in a else a}
-    )
+    def hook(arguments: Any) -> Any:
+        return {"file": arguments["old"]} if "old" in arguments else arguments
+
+    engine = callgate.compile("tool t { alias /path from file }", prepare={"t": hook})
     verdict = engine.check("t", {"old": "/a"})
     assert (verdict.arguments, kinds(verdict)) == ({"path": "/a"}, ["prepare", "alias"])
 
@@ -312,9 +313,11 @@ def test_the_condition_of_structural_is_judged_at_each_place() -> None:
 
 
 def test_structural_calls_a_function_that_the_owner_registered() -> None:
+    def upper(arguments: Any) -> Any:
+        return {"up": arguments["low"].upper()}
+
     engine = callgate.compile(
-        'tool t { structural "up" "" call upper when present /low }',
-        functions={"upper": lambda a: {"up": a["low"].upper()}},
+        'tool t { structural "up" "" call upper when present /low }', functions={"upper": upper}
     )
     verdict = engine.check("t", {"low": "x"})
     assert (verdict.arguments, verdict.changes[0].rule) == ({"up": "X"}, "t:structural:up")

@@ -22,6 +22,8 @@ SCHEMA: dict[str, Any] = {
         "ai": {"type": "array", "items": {"type": "integer"}},
         "o": {"type": "object", "properties": {"x": {"type": "integer"}}},
         "e": {"enum": ["Fast", "slow", "none-at-all"]},
+        "ee": {"enum": ["Fast", "FAST"]},
+        "sa": {"type": ["string", "array"]},
         "en": {"enum": ["a", "null"]},
         "u": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]},
         "two": {
@@ -159,6 +161,7 @@ def test_each_repair_does_what_its_row_says(sent: Any, result: Any, kind: str) -
         {"i": " 5"},
         {"i": "1e3"},
         {"n": "0.12345678901234567890"},  # a digit would be lost
+        {"n": "5.50"},  # not as the number would be printed
         {"n": "1e999"},
         {"b": "yes"},
         {"b": 1},
@@ -168,6 +171,8 @@ def test_each_repair_does_what_its_row_says(sent: Any, result: Any, kind: str) -
         {"a": "{x}"},
         {"s": ["x", "y"]},
         {"e": "fas"},
+        {"ee": "fast"},  # two members equal it but for case
+        {"sa": 5},  # not only text is wanted
         {"e": 5},
         {"ai": ["x"]},
         {"o": []},
@@ -281,6 +286,26 @@ def test_a_branch_of_a_union_is_repaired_inside() -> None:
         }
     }
     assert check({"v": {"k": "a", "i": "5"}}, schema=schema).arguments == {"v": {"k": "a", "i": 5}}
+
+
+def test_two_branches_that_could_both_be_repaired_are_left_alone() -> None:
+    def branches(*types: tuple[str, str]) -> Any:
+        fields = [{"i": {"type": i}, "b": {"type": b}} for i, b in types]
+        options = [{"type": "object", "properties": each, "required": ["i", "b"]} for each in fields]
+        return {"properties": {"v": {"anyOf": options}}}
+
+    sent = {"v": {"i": "5", "b": "true"}}
+    one = check(sent, schema=branches(("integer", "string"), ("null", "boolean")))
+    assert one.arguments == {"v": {"i": 5, "b": "true"}}
+    both = check(sent, schema=branches(("integer", "string"), ("string", "boolean")))
+    assert (both.outcome, both.arguments is sent) == (Outcome.UNREPAIRABLE, True)
+
+
+def test_a_root_field_with_a_slash_in_its_name_is_named_by_a_json_pointer() -> None:
+    schema = {"type": "object", "properties": {"a/b": {"type": "string"}}, "required": ["a/b"]}
+    verdict = check("ls", 'tool t { root "/a~1b" }', schema=schema)
+    assert verdict.arguments == {"a/b": "ls"}
+    assert [change.path for change in verdict.changes] == ["/a~1b"]
 
 
 def test_several_places_are_repaired_in_one_call() -> None:
