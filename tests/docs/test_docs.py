@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -214,6 +214,12 @@ def test_the_pages_name_every_built_in_rule() -> None:
     page = (DOCS / "pipeline.md").read_text("utf-8")
     for rule in built_in_rules():
         assert f"`{rule}`" in page, rule
+
+
+def test_the_page_of_the_limits_says_what_they_are() -> None:
+    page = (DOCS / "limits-and-refusals.md").read_text("utf-8")
+    for field in fields(callgate.Limits):
+        assert f"| `{field.name}` | {field.default:,} |" in page, field.name
 
 
 def test_a_stranger_adds_a_kind_by_following_the_page(tmp_path: Path) -> None:

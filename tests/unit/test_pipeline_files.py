@@ -87,6 +87,45 @@ def test_a_pack_counts_once_at_its_first_place(tmp_path: Path) -> None:
     assert names("use right\nuse left", folder=tmp_path) == ["t:alias:/b", "t:alias:/r", "t:alias:/l"]
 
 
+def test_packs_can_be_named_by_path_and_come_before_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "mine.gate"
+    path.write_text('pack mine "1.0.0"\ntool t { alias /b from a }')
+    for packs in (path, str(path), [path]):
+        assert names("tool t { alias /c from b }", packs=packs) == ["mine:t:alias:/b", "t:alias:/c"]
+
+
+def test_a_pack_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "bytes.gate").write_bytes(b"\xff\xfe")
+    (found,) = check("use bytes", folder=tmp_path).diagnostics
+    assert found.code == "G505"
+    assert "UTF-8" in found.message
+    (missing,) = check("", packs=[tmp_path / "no.gate"]).diagnostics
+    assert missing.code == "G505"
+    assert "no.gate" in missing.message
+
+
+def test_an_installed_pack_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, info = tmp_path / "acme_rules", tmp_path / "acme_rules-1.0.dist-info"
+    package.mkdir()
+    info.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "acme.gate").write_text('pack acme "2.0.0"\ntool t { alias /b from a }')
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-rules\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[callgate.packs]\nacme = acme_rules\n")
+    assert codes("use acme") == ["G509"]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert names('use acme "^2"') == ["acme:t:alias:/b"]
+
+
+def test_a_pack_in_the_folder_is_found_before_one_that_ships(tmp_path: Path) -> None:
+    (tmp_path / "common.gate").write_text('pack common "9.0.0"')
+    assert codes('use common "^9"', folder=tmp_path) == []
+    assert codes('use common "^9"') == ["G510"]
+    assert codes('use common "^8"', folder=tmp_path, packs={"common": 'pack common "8.0.0"'}) == []
+
+
 def test_packs_that_use_each_other_are_an_error_that_shows_the_loop(tmp_path: Path) -> None:
     (tmp_path / "a.gate").write_text("use b")
     (tmp_path / "b.gate").write_text("use c")

@@ -323,15 +323,18 @@ def test_structural_calls_a_function_that_the_owner_registered() -> None:
     assert (verdict.arguments, verdict.changes[0].rule) == ({"up": "X"}, "t:structural:up")
 
 
-def test_an_owners_function_that_raises_makes_the_call_unrepairable() -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyError, RecursionError, AssertionError])
+def test_an_owners_function_that_raises_makes_the_call_unrepairable(error: type[Exception]) -> None:
+    def boom(_: Any) -> Any:
+        raise error("secret")
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is wrong with the rule: the function is registered
-        engine = callgate.compile(
-            'tool t { structural "up" "" call boom }', functions={"boom": lambda _: 1 / 0}
-        )
+        engine = callgate.compile('tool t { structural "up" "" call boom }', functions={"boom": boom})
     sent = {"low": "x"}
     verdict = engine.check("t", sent)
     assert (verdict.outcome, verdict.code, verdict.arguments is sent) == (Outcome.UNREPAIRABLE, "hook", True)
+    assert "secret" not in (verdict.retry_message or "")
 
 
 def test_a_shadow_rule_says_what_it_would_do_and_does_nothing() -> None:
