@@ -63,6 +63,19 @@ def test_named_gives_a_rule_its_name() -> None:
     assert names('tool t { alias /a from b named "any text" }') == ["any text"]
 
 
+def test_a_name_given_to_two_rules_is_an_error() -> None:
+    assert codes("tool t { alias /a from b named x; alias /c from d named x }") == ["G105"]
+
+
+def test_rules_of_two_files_never_share_a_name() -> None:
+    texts = [
+        RuleText('tool t { deny "a" when /x == 1 }', "one"),
+        RuleText('tool t { deny "b" when /x == 2 }', "two"),
+    ]
+    found = [rule.name for rule in check_rules(texts).rules.rules]
+    assert len(set(found)) == 2
+
+
 # use, let, family ---------------------------------------------------------------------------------
 
 
@@ -207,12 +220,29 @@ def test_an_unknown_family_is_an_error_with_the_nearest_name() -> None:
     assert (found.code, found.help) == ("G106", "did you mean `kimi`?")
 
 
+def test_the_let_of_a_pack_is_reached_by_pack_slash_name() -> None:
+    packs = {"team": 'pack team "1.0.0"\nlet root = "/repo"'}
+    engine = callgate.compile('use team\ntool t { deny "out" unless /path under team/root }', packs=packs)
+    assert engine.check("t", {"path": "/repo/a"}).outcome is Outcome.VALID
+    assert engine.check("t", {"path": "/etc/a"}).outcome is Outcome.DENIED
+
+
 # policy, default ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("statement", ["policy recover", 'default deny "x"', "default allow"])
 def test_policy_and_default_are_errors_in_a_used_pack(statement: str) -> None:
     assert codes("use p", packs={"p": statement}) == ["G504"]
+
+
+def test_a_policy_for_an_unknown_family_is_an_error() -> None:
+    assert codes('family kimi matches "kimi"\npolicy conservative for kimmi') == ["G106"]
+    assert codes('family kimi matches "kimi"\npolicy conservative for kimi, "glm"') == []
+
+
+def test_there_is_one_policy_for_all_models() -> None:
+    assert codes("policy conservative\npolicy recover") == ["G105"]
+    assert codes('policy conservative\npolicy recover for "kimi"') == []
 
 
 def test_default_ask_and_deny_say_why_and_allow_does_not() -> None:
@@ -367,6 +397,10 @@ def test_the_schema_of_the_host_wins() -> None:
     engine = callgate.compile(rules, tools={"t": {"properties": {"n": {"type": "string"}}}})
     sent = {"n": "5"}
     assert engine.check("t", sent).arguments is sent
+
+
+def test_a_tool_has_one_schema() -> None:
+    assert codes("tool t { schema {}; schema {} }") == ["G105"]
 
 
 def test_a_schema_file_is_never_looked_up_outside_the_folder(tmp_path: Path) -> None:
