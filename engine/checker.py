@@ -10,7 +10,7 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
-from .compiler import Unit, Written
+from .compiler import Unit, Written, slow_pattern
 from .conditioncheck import check_condition
 from .schema import View
 from .selector import pointer
@@ -22,6 +22,7 @@ def check_tools(unit: Unit, tools: Mapping[str, Tool]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for item in unit.items:
         if isinstance(item, Written):
+            found += _slow_patterns(item, tools, unit.file)
             found += _unknown_tools(item, tools, unit.file)
             for name in item.block.names:
                 tool = tools.get(name.text)
@@ -42,6 +43,13 @@ def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Itera
                 f"did you mean `{near}`?" if near else "",
                 file,
             )
+
+
+def _slow_patterns(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
+    for name in item.block.names:
+        tool = tools.get(name.text)
+        if tool is not None and tool.schema is not None and not tool.schema.linear:
+            yield slow_pattern(name.text, name.span, file)
 
 
 def _check(item: Written, tool: str, root: View, unit: Unit) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ from .gate import Gate, make_gate
 from .ir import Rule, RuleSet
 from .names import Names, Rename, settle
 from .pipeline import judge
-from .plan import Hook, Plan, make_plan
+from .plan import Hook, Index, Plan, make_plan
 from .schema import Schema
 from .tools import Tools, read_tools
 from .verdict import Change, Outcome, Verdict
@@ -47,6 +47,7 @@ class Engine:
         self._prepare = dict(prepare or {})
         self._names = Names.of(self._tools) if self._tools is not None else None
         self._source = rules.source
+        self._index = Index(rules.rules)
         self._plans: dict[tuple[str, str | None], tuple[Gate, Plan]] = {}
         # The same as `_plans`; a name alone stands for no model, which is found faster than a pair.
         self._known: dict[str | tuple[str, str], tuple[Gate, Plan]] = {}
@@ -169,6 +170,7 @@ class Engine:
             known = self._tools.get(tool) if self._tools is not None else None
             plan = make_plan(
                 self.rules,
+                self._index.rules_for(tool),
                 tool,
                 model,
                 compiled or (known.schema if known is not None else None),

@@ -209,6 +209,13 @@ def looks_like_json(text: str) -> bool:
     return _OBJECT_START.search(text) is not None
 
 
+def several_calls(value: Json, place: View | Open) -> bool:
+    """Is it an array of different objects where one object is wanted?"""
+    if not isinstance(value, list) or len(value) < 2 or not place.known or "array" in place.types:
+        return False
+    return all(isinstance(each, dict) for each in value) and any(not equal(value[0], each) for each in value)
+
+
 def unwrap(
     reading: Reading, tool: str, place: View | Open, limits: Limits, passes: Callable[[Json], bool]
 ) -> Reading:

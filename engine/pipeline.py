@@ -16,10 +16,12 @@ from .domain import Fault, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
     NOT_JSON,
+    SEVERAL,
     Reading,
     looks_like_json,
     may_be_wrapped,
     read_text,
+    several_calls,
     stopped_at_length,
     unwrap,
 )
@@ -92,8 +94,12 @@ def judge(
         if plan.roomy and is_simple(arguments, plan.known) and not may_be_wrapped(arguments):
             original, bare = arguments, False
         else:
-            reading = _envelope(plan, arguments, stop_reason, text)
+            reading = _envelope(plan, arguments, stop_reason, env, text)
             original, bare = reading.value, reading.bare
+            if text and not reading.steps and not renamed and type(original) is dict:
+                passed = gate(original, env)
+                if passed is not None:
+                    return passed
             for each in reading.steps:
                 name = f"envelope.{each.kind}"
                 work.changes.append(Change(name, name, "envelope", "", each.note))
@@ -134,7 +140,7 @@ def _names(decided: Permit, fitting: tuple[Permit, ...]) -> tuple[str, ...]:
     return tuple(permit.rule for permit in fitting) or (decided.rule,)
 
 
-def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, text: bool) -> Reading:
+def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | None, text: bool) -> Reading:
     """Stage 2: one value to judge, or `_Refused`."""
     limits = plan.limits
     if type(arguments) is str:
@@ -161,37 +167,39 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, text: bool) -
         if fault is not None:
             raise _Refused(fault)
     if reading.value is None:
-        return _empty(plan, reading, blank=type(arguments) is str and not arguments.strip())
+        return _empty(plan, reading, env, blank=type(arguments) is str and not arguments.strip())
+    if several_calls(reading.value, plan.place):
+        raise _Refused(SEVERAL)
     if not reading.bare:
-        reading = unwrap(reading, plan.tool, plan.place, limits, lambda value: _passes(plan, value))
+        reading = unwrap(reading, plan.tool, plan.place, limits, lambda value: _passes(plan, value, env))
     for each in reading.steps:
         if f"envelope.{each.kind}" in plan.off:
             raise _Refused(Fault("schema", "The arguments are no JSON object. Send one."))
-    if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value):
+    if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value, env):
         raise _Refused(
             Fault("truncated", "The arguments were cut off before their end. Send the whole call again.")
         )
     return reading
 
 
-def _empty(plan: Plan, reading: Reading, *, blank: bool) -> Reading:
+def _empty(plan: Plan, reading: Reading, env: Env | None, *, blank: bool) -> Reading:
     """Blank text, or a null: `{}` if that passes, and null itself where the schema wants it."""
     if plan.schema is not None and not blank and plan.schema.is_valid(None):
         return reading
-    if "envelope.empty" not in plan.off and _passes(plan, {}):
+    if "envelope.empty" not in plan.off and _passes(plan, {}, env):
         return Reading({}, (EMPTY,))
     if plan.schema is None:
         raise _Refused(Fault("schema", "The arguments are empty. Send a JSON object."))
     return Reading(None, readings=reading.readings)
 
 
-def _passes(plan: Plan, value: Json) -> bool:
+def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
     """Does the value pass the schema after stages 3 to 5, tried without saying so?"""
     if plan.schema is None:
         return type(value) is dict
     work = _Work()
     try:
-        return bool(plan.schema.is_valid(_prepare_and_preprocess(plan, value, work, None)))
+        return bool(plan.schema.is_valid(_prepare_and_preprocess(plan, value, work, env)))
     except _Refused:
         return False
 
@@ -326,7 +334,7 @@ def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
     value: Json = [text] if root.in_array else text
     for segment in reversed(root.segments):
         value = {str(segment): value}
-    where = "".join(f"/{segment}" for segment in root.segments)
+    where = pointer(tuple(map(str, root.segments)))
     note = f"You sent bare text; it was taken as `{where}`. Send a JSON object."
     work.changes.append(Change("repair.wrap-root", "repair.wrap-root", "repair", where, note))
     return _preprocess(plan, value, work, env)
@@ -366,7 +374,7 @@ def _unsettled(plan: Plan, final: Json, env: Env | None) -> Fault | None:
     """Stage 10: why a changed call does not come out of a second run unchanged, or None."""
     work = _Work()
     try:
-        reading = _envelope(plan, final, None, False)
+        reading = _envelope(plan, final, None, env, False)
         fault = fault_in(reading.value, plan.declared)
         if fault is not None:
             return fault

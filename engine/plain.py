@@ -43,6 +43,8 @@ def plain_fields(document: Any) -> tuple[PlainField, ...] | None:
         or not set(required) <= properties.keys()
     ):
         return None
+    if any(key in required and not _is_plain(schema) for key, schema in properties.items()):
+        return None
     return tuple(
         PlainField(key, key in required, schema if _is_plain(schema) else None)
         for key, schema in properties.items()

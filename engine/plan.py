@@ -93,8 +93,28 @@ class Plan:
     roomy: bool  # its limits let every small object pass
 
 
+class Index:
+    """The rules of a set by the tools that they name, so that choosing for one tool does not look at all."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self._rules = rules
+        self._exact: dict[str, list[int]] = {}
+        self._globs = [place for place, rule in enumerate(rules) if rule.globs]
+        for place, rule in enumerate(rules):
+            for name in rule.tools:
+                self._exact.setdefault(name, []).append(place)
+
+    def rules_for(self, tool: str) -> list[Rule]:
+        """The rules of the blocks that name this tool, in order, without those disabled for it."""
+        places = {place for place in self._globs if _for_tool((), self._rules[place].globs, tool)}
+        places.update(self._exact.get(tool, ()))
+        chosen = (self._rules[place] for place in sorted(places))
+        return [rule for rule in chosen if not any(_for_tool(*off, tool) for off in rule.off)]
+
+
 def make_plan(
     rules: RuleSet,
+    chosen: list[Rule],
     tool: str,
     model: str | None,
     schema: Schema | None,
@@ -103,13 +123,7 @@ def make_plan(
     prepare: Hook | None = None,
     mutates: bool = False,
 ) -> Plan:
-    """Select and compile what applies to this tool and model."""
-    chosen = [
-        rule
-        for rule in rules.rules
-        if _for_tool(rule.tools, rule.globs, tool)
-        and not any(_for_tool(names, globs, tool) for names, globs in rule.off)
-    ]
+    """Compile what applies to this tool and model. `chosen`: the set's rules for the tool, see `Index`."""
     if schema is None:
         schema = _own_schema(chosen, tool)
     place: View | Open = schema.root if schema is not None else _OPEN

@@ -451,10 +451,12 @@ def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
 def _true_path(value: Any, parts: list[str | int]) -> Path:
     """The path that the validator means: it gives every key that reads as a number as that number.
 
-    Where two keys read alike (`0` and `00`) the path ends above them.
+    Where two keys read alike (`0` and `00`), and at the key ``, which it leaves out, the path ends.
     """
     path: list[str | int] = []
     for part in parts:
+        if type(value) is dict and "" in value:
+            break
         if type(value) is dict and type(part) is int:
             keys = [key for key in value if _NUMERIC.fullmatch(key) and int(key) == part]
             if len(keys) != 1:

@@ -446,5 +446,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "the file, installed, or shipped.",
         ),
         "G510": Code("version out of range", 'The pack that `use NAME "SPEC"` finds has another version.'),
+        "G112": Code(
+            "pattern without linear time",
+            "A `pattern` in the tool's schema has look-around or back-references, which the linear engine "
+            "does not run. A bounded engine runs it; a text on which it takes too many steps counts as invalid.",
+            Severity.WARNING,
+        ),
     }
 )
