@@ -147,6 +147,28 @@ def test_every_example_of_a_page_does_what_the_page_says(
             raise AssertionError(f"{where}: {error}") from error
 
 
+@pytest.mark.parametrize(
+    ("got", "wanted", "same"),
+    [
+        (["a", "b"], ["a", "b"], True),
+        (["a", "b"], ["a"], False),
+        (["a"], ["a", "b"], False),
+        (["a", "x", "y", "b"], ["a", "…", "b"], True),
+        (["a", "b"], ["a", "…", "b"], True),
+        (["a", "x"], ["a", "…", "b"], False),
+        (["x", "a"], ["…", "a"], True),
+        (["a", "x"], ["a", "…"], True),
+        (["b", "x"], ["a", "…"], False),
+        ([], ["…"], True),
+        (["a.b"], ["axb"], False),
+    ],
+)
+def test_a_line_of_three_dots_stands_for_any_lines_and_nothing_else_does(
+    got: list[str], wanted: list[str], same: bool
+) -> None:
+    assert agrees(got, wanted) is same
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     text = BLOCK.sub("", page.read_text("utf-8"))
