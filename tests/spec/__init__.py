@@ -1,0 +1,1 @@
+"""Slow, obvious second implementations, written from the design pages, to compare the engine with."""
