@@ -94,7 +94,7 @@ class Engine:
             InputError: something given is outside the JSON domain.
             SchemaError: `schema` is no JSON Schema.
         """
-        if type(tool) is str and schema is None and context is None:
+        if type(tool) is str and schema is None and context is None and (model is None or type(model) is str):
             entry = self._known.get(tool if model is None else (tool, model))
             if entry is not None:
                 # It was settled before that the tool is registered and the model id is text.

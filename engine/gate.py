@@ -255,7 +255,10 @@ class _Writer:
                     test = (may_fail if permit.unless else may_hold)(permit.condition, scope)
                 self.line(1, f"if {test}:")
                 self.line(2, "return None")
-            elif not permit.shadow:
+            elif permit.shadow:
+                self.line(1, f"if {self.name('fits', permit.fits)}(a, a, env) is True:")
+                self.line(2, "return None")
+            else:
                 allows.append(f"{self.name('fits', permit.fits)}(a, a, env) is True")
         if self.plan.default is not None:
             self.line(1, f"if not ({' or '.join(allows) or 'False'}):")

@@ -449,7 +449,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G112": Code(
             "pattern without linear time",
             "A `pattern` in the tool's schema has look-around or back-references, which the linear engine "
-            "does not run. A bounded engine runs it; a text on which it takes too many steps counts as invalid.",
+            "does not run. A bounded engine runs it; a text that takes it too many steps counts as invalid.",
             Severity.WARNING,
         ),
     }

@@ -168,7 +168,7 @@ class Pipeline:
         if not self.valid(value) and self.schema is not None:
             value = self.repair(value)
         if not self.valid(value):
-            raise Refused("schema")
+            raise Refused("any" if bare else "schema")
         return value
 
     # Stage 2 -----------------------------------------------------------------------------------
@@ -222,11 +222,11 @@ class Pipeline:
             objects = several(text)
             if objects is not None and len(objects) > 1:
                 raise OutOfScope from None
-            if reader.refused == "surrogate":
-                raise OutOfScope from None  # two faults: which one is told is open
+            if reader.refused:
+                raise Refused("any") from None  # two faults: which one is told is open
             if text.lstrip()[:1] not in ("{", "[", '"'):
                 if looks_like_json(text):
-                    raise Refused("schema") from None
+                    raise Refused("any") from None
                 return GONE
             may = cut.closers is not None and stop != "length" and text.lstrip()[:1] == "{"
             if not may or self.off("envelope.complete"):
@@ -239,12 +239,12 @@ class Pipeline:
             if objects is not None and len(objects) > 1:
                 if all(exact(each) == exact(objects[0]) for each in objects):
                     raise OutOfScope from None
-                raise Refused("several-calls") from None
+                raise Refused("any" if any_fault(text) else "several-calls") from None
             if readings == 0 and not looks_like_json(text):
                 return GONE
             raise OutOfScope from None
         if reader.refused:
-            raise Refused(reader.refused)
+            raise Refused(reader.refused.pop() if len(reader.refused) == 1 else "any")
         if reader.controls:
             self.change("envelope.control-characters")
         if reader.merged:
@@ -416,6 +416,8 @@ class Pipeline:
             for spec in self.rules.specs:
                 if spec.keyword != "alias" or spec.shadow or not self.applies(spec):
                     continue
+                if self.holds(spec, value) is not True:
+                    continue  # the page is silent; a rule with a condition stays one
                 *above, last = spec.selectors[0].segments
                 if last == lacking and fits(tuple(above), path):
                     place = self.root.under(tuple(star(each) for each in above))
@@ -537,6 +539,11 @@ def one_scalar(text: str, types: set[str]) -> list[Any]:
     return []
 
 
+def any_fault(text: str) -> bool:
+    """Does one of the objects in a row hold something that is refused by itself?"""
+    return "\\ud" in text or re.search("NaN|Infinity|[eE.]", text) is not None
+
+
 def well_encoded(text: str) -> None:
     if any(0xD800 <= ord(each) < 0xE000 for each in text):
         raise Refused("surrogate")
@@ -582,9 +589,10 @@ def markup(text: str, name: str, lacking: set[str]) -> str | None:
         if (found[1] or found[2]) in lacking:
             return "swallowed-parameter"
         before = text[: found.start()].rstrip(" \t\r\n")
-        for each in (name, "parameter", "arg_value"):
-            if before.endswith(f"</{each}>") and f"<{each}" not in text[: found.start()]:
+        while (closed := re.search(r"</([^<>]*)>\Z", before)) is not None:
+            if closed[1] in (name, "parameter", "arg_value") and f"<{closed[1]}" not in text[: found.start()]:
                 return "swallowed-parameter"
+            before = before[: closed.start()].rstrip(" \t\r\n")
     return None
 
 

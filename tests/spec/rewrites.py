@@ -266,7 +266,8 @@ def untag(text: str, field: str) -> str:
 def closes(name: str, field: str) -> bool:
     """Is it the field's own tag, or a parameter's or an invocation's, with or without a prefix?"""
     prefix = re.fullmatch(r"(?:[A-Za-z_][\w.-]*:|[|｜][\w.-]+[|｜])?([^\s/:|｜]+)", name)
-    return name == field != "" or (prefix is not None and prefix[1] in CLOSING)
+    own = name == field and re.fullmatch(r"[^\s<>/=]+", field) is not None
+    return own or (prefix is not None and prefix[1] in CLOSING)
 
 
 def closing_tags(spec: Spec, value: Any, _place: Place | None) -> Result:

@@ -39,7 +39,7 @@ class Reader:
         self.open = ""  # the brackets around here
         self.controls = False  # raw control characters in strings
         self.merged = False  # keys that stood twice with equal values
-        self.refused: str | None = None
+        self.refused: set[str] = set()  # the codes of what cannot be kept
 
     def whole(self) -> Any:
         """The value that the whole text is."""
@@ -95,7 +95,7 @@ class Reader:
         for key, value in pairs:
             if key in found:
                 if exact(found[key]) != exact(value):
-                    self.refused = self.refused or "duplicate-key"
+                    self.refused.add("duplicate-key")
                 self.merged = True
             found[key] = value
         return self.leave(found)
@@ -135,7 +135,7 @@ class Reader:
             if here == '"':
                 joined = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
                 if "�" in joined and "�" not in found:
-                    self.refused = self.refused or "surrogate"
+                    self.refused.add("surrogate")
                 return joined
             if here == "\\":
                 escape = self.text[self.at : self.at + 1]
@@ -168,7 +168,7 @@ class Reader:
         for name in ("NaN", "Infinity", "-Infinity"):
             if self.text.startswith(name, self.at):
                 self.at += len(name)
-                self.refused = self.refused or "number"
+                self.refused.add("number")
                 return 0
         if found is None:
             if self.text[self.at :] == "-":
@@ -181,7 +181,7 @@ class Reader:
             return int(found[0])
         number = float(found[0])
         if not isfinite(number) or Decimal(repr(number)) != Decimal(found[0]):
-            self.refused = self.refused or "number"
+            self.refused.add("number")
         return number
 
 
