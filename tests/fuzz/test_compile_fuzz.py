@@ -173,6 +173,7 @@ def test_a_selector_of_any_length_compiles_to_rules_that_run_or_is_refused(segme
     for length in (1, 19, 20, 21, 49, 63, 64, 97, 101, 400, 2000):
         engine = compiled("tool t { " + rule.format(segment * length) + " }")
         if engine is not None:
+            arguments: Any
             for arguments in ({}, {"a": 1}, {"x": []}, {"x": [[]]}, "bare text"):
                 assert isinstance(engine.check("t", arguments), Verdict)
 

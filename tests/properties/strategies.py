@@ -239,7 +239,7 @@ def conditions(draw: st.DrawFn, places: list[Path]) -> str:
     if starred:
         star = pointer(draw(st.sampled_from(starred)))
         tests += [f'any {star} == "a"', f"every {star} is string", f"any {star} (present ./path)"]
-    test = draw(st.sampled_from(tests))
+    test: str = draw(st.sampled_from(tests))
     how = draw(st.integers(0, 5))
     if how == 0:
         return f"not ({test})"
@@ -340,7 +340,9 @@ def rule_texts(
 ) -> tuple[str, list[Written]]:
     """A whole rule text for the one tool, and its rules."""
     words = [*REWRITES * 2, *PERMITS, "root", "droppable", "disable"] if words is None else words
-    written = draw(st.lists(rules(schema, words, key), max_size=5, unique=True)) if words else []
+    written: list[Written] = []
+    if words:
+        written = draw(st.lists(rules(schema, words, key), max_size=5, unique=True))
     block = "\n".join("  " + each.text for each in written if each.word != "disable")
     head = "".join(each.text + "\n" for each in written if each.word == "disable")
     if "allow" in words:
@@ -612,7 +614,8 @@ def calls(
     as_text = False
     if damage:
         if written and draw(st.integers(0, 3)):
-            for rule in draw(st.lists(st.sampled_from(written), min_size=1, max_size=2)):
+            chosen: st.Strategy[list[Written]] = st.lists(st.sampled_from(written), min_size=1, max_size=2)
+            for rule in draw(chosen):
                 value = draw(aimed(value, rule))
         if draw(st.booleans()):
             value = draw(damaged(value, key))

@@ -17,7 +17,8 @@ from callgate.engine.pipeline import judge
 
 from .dice import seeded
 from .strategies import TOOL, Call, calls
-from .test_invariants import PLACES, RULES, SCHEMA, engine_of
+from .test_hostile import PLACES, RULES, SCHEMA
+from .test_invariants import engine_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 
@@ -34,7 +35,7 @@ def test_what_the_gate_lets_pass_is_valid_unchanged_and_unobserved(call: Call) -
     env = None if call.context is None else Env(context=call.context)
     if not gate(call.arguments, env):
         return
-    verdict = judge(plan, lambda *_: False, call.arguments, env, call.stop, text=False)
+    verdict = judge(plan, lambda *_: None, call.arguments, env, call.stop, text=False)
     assert verdict.outcome is Outcome.VALID
     assert verdict.arguments is call.arguments
     assert verdict.changes == ()

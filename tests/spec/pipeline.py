@@ -423,7 +423,7 @@ class Pipeline:
                     place = self.root.under(tuple(star(each) for each in above))
                     new, changed = alias(spec, here, place)
                     if changed:
-                        found.append(("repair.alias", (*path, last), put(value, path, new)))
+                        found.append(("repair.alias", (*path, str(last)), put(value, path, new)))
             return found
         place = self.root.under(path)
         types = place.types()
@@ -453,11 +453,10 @@ class Pipeline:
         if isinstance(here, str):
             if {"array", "object"} & types and here.strip()[:1] in ("[", "{", '"'):
                 parsed = self.parse_field(here)
-                if types_of(parsed) & {"array", "object"} & types if parsed is not GONE else False:
+                if parsed is not GONE and types_of(parsed) & {"array", "object"} & types:
                     found.append(("repair.parse-json", parsed))
-            for new in one_scalar(here, types):
-                if place.accepts(new):
-                    found.append(("repair.parse-scalar", new))
+            fitting = [new for new in one_scalar(here, types) if place.accepts(new)]
+            found += [("repair.parse-scalar", new) for new in fitting]
         if types == {"string"} and type(here) in (bool, int):
             new = str(here).lower()
             if place.accepts(new):
@@ -528,6 +527,8 @@ def fits(segments: tuple[Any, ...], path: Path) -> bool:
 
 def one_scalar(text: str, types: set[str]) -> list[Any]:
     """The scalar that canonical JSON text is, if its type is wanted."""
+    if "string" in types or len(types & {"integer", "number", "boolean"}) > 1:
+        return []  # not the one scalar type that is wanted
     words_ = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
     if text in words_:
         value = words_[text]

@@ -24,7 +24,7 @@ tool edit, "edit_*" {
 }
 tool "*" { alias /a from b; deny "no" when /a == "secret" and tool matches '7$' }
 """
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "path": {"type": "string"},
