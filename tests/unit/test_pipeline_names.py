@@ -119,7 +119,8 @@ def test_a_rename_rule_gives_the_tools_name() -> None:
 
 
 def test_a_rename_never_takes_a_registered_name() -> None:
-    verdict = call("run", "tool read_file { rename from run }")
+    with pytest.warns(callgate.CallgateWarning, match="`run` is a registered tool"):
+        verdict = call("run", "tool read_file { rename from run }")
     assert (verdict.outcome, verdict.tool) == (Outcome.VALID, "run")
 
 
