@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from ..grammar.ast import STAR, Pointer
+from ..grammar.ast import STAR, Json, Pointer
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
@@ -17,17 +16,18 @@ from .selector import pointer
 from .tools import Tool
 
 
-def check_tools(unit: Unit, tools: Mapping[str, Tool]) -> list[Diagnostic]:
-    """Every finding of one file against the tools, each once."""
+def check_tools(unit: Unit, tools: Mapping[str, Tool], lets: Mapping[str, Json]) -> list[Diagnostic]:
+    """Every finding of one file against the tools, each once. `lets`: the values that the file can name."""
     found: list[Diagnostic] = []
     for item in unit.items:
         if isinstance(item, Written):
             found += _slow_patterns(item, tools, unit.file)
+            found += _idle_renames(item, tools, unit.file)
             found += _unknown_tools(item, tools, unit.file)
             for name in item.block.names:
                 tool = tools.get(name.text)
                 if tool is not None and tool.schema is not None:
-                    found += _check(item, tool.name, tool.schema.root, unit)
+                    found += _check(item, tool.name, tool.schema.root, unit, lets)
     return list(dict.fromkeys(found))
 
 
@@ -52,7 +52,17 @@ def _slow_patterns(item: Written, tools: Mapping[str, Tool], file: str) -> Itera
             yield slow_pattern(name.text, name.span, file)
 
 
-def _check(item: Written, tool: str, root: View, unit: Unit) -> Iterator[Diagnostic]:
+def _idle_renames(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
+    """A registered name always means itself, so a rule that renames it never applies."""
+    for name in item.spec.clauses.get("from", ()) if item.kind.phase is Phase.NAME else ():
+        if name in tools:
+            message = f"`{name[:64]}` is a registered tool, so it is never renamed"
+            yield Diagnostic("G113", message, item.spec.span, Severity.WARNING, "leave it out", file)
+
+
+def _check(
+    item: Written, tool: str, root: View, unit: Unit, lets: Mapping[str, Json]
+) -> Iterator[Diagnostic]:
     spec, kind = item.spec, item.kind
     for selector in spec.selectors:
         if not item.block.in_glob:
@@ -66,7 +76,7 @@ def _check(item: Written, tool: str, root: View, unit: Unit) -> Iterator[Diagnos
     base = root.under(spec.segments) if kind.condition_at_place and spec.selectors else root
     yield from check_condition(
         spec.condition,
-        lets=unit.lets,
+        lets=lets,
         place_types=lambda selector: base.under(selector.segments).types,
         declares=lambda selector: declared(selector, base),
         effect=kind.effect.value if kind.phase is Phase.PERMIT and kind.effect is not None else None,
@@ -78,12 +88,10 @@ def _unknown_field(selector: Pointer, tool: str, root: View, file: str) -> Itera
     found = declared(selector, root)
     if found is True:
         return
-    shown = pointer(tuple("*" if each is STAR else str(each) for each in selector.segments))
     help_ = f"did you mean `{found}`?" if isinstance(found, str) else "write a field of the schema"
     span: Span = selector.span
     field = _first_unknown(selector, root)
     yield Diagnostic("G104", f"no field `{field}` in the schema of `{tool}`", span, help=help_, file=file)
-    assert shown
 
 
 def declared(selector: Pointer, root: View) -> bool | str:
@@ -118,6 +126,3 @@ def _closed(here: View, segment: str, below: View) -> bool:
         and segment not in here.properties
         and ((not below.every and not below.groups) or not below.types)
     )
-
-
-__all__ = ["check_tools", "declared", "replace"]

@@ -73,6 +73,7 @@ class Unit:
     disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
     tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
     uses: list[Unit] = field(default_factory=list)  # wherever they count
+    named_families: list[Word | Text] = field(default_factory=list)  # after `for`, at file level
     newer: bool = False  # written for versions after this one too
 
     @property
@@ -184,6 +185,7 @@ class Compiler:
         unit = Unit(source, parsed.file, top)
         for index, statement in enumerate(parsed.file.statements):
             self._statement(unit, statement, index, above)
+        self._check_families(unit, unit.named_families)
         for item in unit.items:
             if isinstance(item, Written):
                 self._check_names(unit, item)
@@ -205,11 +207,12 @@ class Compiler:
             if item.spec.keyword == "schema":
                 tools = {each.text for each in item.block.names}
                 if tools & schemas:
-                    twice = min(tools & schemas)
-                    self._error(unit, "G105", f"`{twice}` has two schemas", item.statement, "keep one")
+                    message = f"`{min(tools & schemas)}` has two schemas"
+                    self._error(unit, "G105", message, item.statement, "keep one")
                 schemas |= tools
 
     def _statement(self, unit: Unit, statement: Statement, index: int, above: tuple[str, ...]) -> None:
+        unit.named_families += statement.families or ()
         declared, found = read(statement, None, unit.file)
         self.found += found
         match declared:
@@ -233,6 +236,8 @@ class Compiler:
                     self._error(unit, "G105", f"`let {declared.name}` stands twice", statement)
                 unit.lets[declared.name] = declared.value
             case Policy():
+                if any(_same_models(declared, other) for other in unit.policies):
+                    self._error(unit, "G105", "`policy` stands twice for the same models", statement)
                 unit.policies.append(declared)
                 self._top_only(unit, statement)
             case Default():
@@ -304,7 +309,29 @@ class Compiler:
 
     def _check_names(self, unit: Unit, item: Written) -> None:
         """What only the whole file can say about a rule: its families, and the names in its condition."""
-        for family in item.spec.families or ():
+        self._check_families(unit, item.spec.families or ())
+        if item.spec.condition is not None:
+            effect = item.kind.effect.value if item.kind.effect is not None else None
+            self.found += check_condition(
+                item.spec.condition,
+                lets=self.lets_of(unit),
+                place_types=None,
+                declares=None,
+                effect=effect,
+                file=unit.file,
+            )
+
+    def lets_of(self, unit: Unit) -> dict[str, Json]:
+        """The values that a file can name: its own, and those of other packs as `pack/name`."""
+        others = {
+            f"{pack}/{name}": value
+            for pack, other in self._units.items()
+            for name, value in other.lets.items()
+        }
+        return {**others, **unit.lets}
+
+    def _check_families(self, unit: Unit, families: Iterable[Word | Text]) -> None:
+        for family in families:
             if isinstance(family, Word) and self._family(unit, family.text) is None:
                 self._error(
                     unit,
@@ -313,16 +340,6 @@ class Compiler:
                     family,
                     _did_you_mean(family.text, unit.families) or "name it with `family NAME matches '…'`",
                 )
-        if item.spec.condition is not None:
-            effect = item.kind.effect.value if item.kind.effect is not None else None
-            self.found += check_condition(
-                item.spec.condition,
-                lets=unit.lets,
-                place_types=None,
-                declares=None,
-                effect=effect,
-                file=unit.file,
-            )
 
     def _requires(self, unit: Unit, declared: Requires, statement: Statement) -> None:
         if not admits(declared.spec, VERSION):
@@ -396,7 +413,8 @@ class Compiler:
     ) -> ir.Rule:
         names = tuple(each.text for each in item.block.names if not each.glob)
         globs = tuple(each.text for each in item.block.names if each.glob)
-        given = {key: value for key, value in lets.items() if key in unit.lets or key == "cwd"}
+        known = self.lets_of(unit)
+        given = {key: value for key, value in lets.items() if key in known or key == "cwd"}
         return ir.Rule(
             name,
             item.kind,
@@ -404,7 +422,7 @@ class Compiler:
             names,
             globs,
             self._patterns(unit, item.spec.families),
-            {**unit.lets, **given},
+            {**known, **given},
             unit.pack.name if unit.pack is not None else None,
             tuple(off),
         )
@@ -525,6 +543,13 @@ def _share(one: ToolBlock, other: ToolBlock) -> bool:
         for left in one.names
         for right in other.names
     )
+
+
+def _same_models(one: Policy, other: Policy) -> bool:
+    """Are both for all models, or have they a family in common?"""
+    if one.families is None or other.families is None:
+        return one.families is other.families
+    return any(family in other.families for family in one.families)
 
 
 def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:

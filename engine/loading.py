@@ -62,7 +62,7 @@ def check_rules(
     if known is not None:
         for unit in compiled.units:
             if unit.top:
-                found += check_tools(unit, known)
+                found += check_tools(unit, known, compiler.lets_of(unit))
     if tests and not compiled.failed:
         for top in compiled.units:
             for unit in top.units():

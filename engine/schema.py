@@ -451,20 +451,35 @@ def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
 def _true_path(value: Any, parts: list[str | int]) -> Path:
     """The path that the validator means: it gives every key that reads as a number as that number.
 
-    Where two keys read alike (`0` and `00`), and at the key ``, which it leaves out, the path ends.
+    It also leaves the key `` out. Where a path could mean two places it ends above them.
     """
     path: list[str | int] = []
     for part in parts:
-        if type(value) is dict and "" in value:
+        while type(value) is dict:
+            key = _key(value, part)
+            inner = value.get("")
+            if key is None and type(inner) in (dict, list):
+                path.append("")
+                value = inner
+                continue
+            if key is None or (type(inner) is dict and _key(inner, part) is not None):
+                return tuple(path)
+            part = key
             break
-        if type(value) is dict and type(part) is int:
-            keys = [key for key in value if _NUMERIC.fullmatch(key) and int(key) == part]
-            if len(keys) != 1:
-                break
-            part = keys[0]
         path.append(part)
-        value = value[part] if type(value) in (dict, list) else None
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return tuple(path[:-1])
     return tuple(path)
+
+
+def _key(value: dict[str, Any], part: str | int) -> str | None:
+    """The one key of an object that the validator calls by this part."""
+    if type(part) is str:
+        return part if part in value else None
+    keys = [key for key in value if _NUMERIC.fullmatch(key) and int(key) == part]
+    return keys[0] if len(keys) == 1 else None
 
 
 # What the validator's language reads as an index; longer digits stay text.

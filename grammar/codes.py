@@ -452,5 +452,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "does not run. A bounded engine runs it; a text that takes it too many steps counts as invalid.",
             Severity.WARNING,
         ),
+        "G113": Code(
+            "rename of a registered tool",
+            "`rename from NAME` names a tool that is registered. A registered name always means itself, so "
+            "the rule never applies to it. Leave the name out.",
+            Severity.WARNING,
+        ),
     }
 )

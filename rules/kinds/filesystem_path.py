@@ -9,7 +9,6 @@ from ..kind import Action, Example, Kind, Log, Phase, Place, Selecting, Spec
 
 _SCHEMES: Final = ("](http://", "](https://")
 LONGEST: Final = 4_096  # characters of a path; it also keeps the cost linear
-LAYERS: Final = 4  # of links in links
 
 
 class FilesystemPath(Kind):
@@ -45,19 +44,11 @@ def _apply(value: Json, _log: Log) -> Json:
 
 
 def unwrap(text: str) -> str:
-    """The text with its auto-links unwrapped, links in links too; the same object where there are none.
+    """The text with its auto-links unwrapped; the same object where there are none. Cost: linear.
 
-    Links nested over 4 deep are no path: such a text is left alone. Cost: linear.
+    Of links in links the inner ones go. What then is a link still is found when the call is settled,
+    which refuses it: it cannot be told which of them the path is.
     """
-    result = text
-    for _ in range(LAYERS + 1):
-        before, result = result, _unwrap_once(result)
-        if result is before:
-            return result
-    return text
-
-
-def _unwrap_once(text: str) -> str:
     if "](http" not in text:
         return text
     pieces: list[str] = []
@@ -74,7 +65,7 @@ def _unwrap_once(text: str) -> str:
         elif opened:
             start = opened.pop()
             end = _link_end(text, start, mark)
-            if end:
+            if end and start >= kept:  # else a link inside it went in this pass already
                 pieces += (text[kept:start], text[start + 1 : mark])
                 kept = at = end
     if not pieces:

@@ -23,7 +23,7 @@ from .test_invariants import engine_of
 pytestmark = pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 
 
-@settings(max_examples=2500)
+@settings(max_examples=1200)
 @given(seeded(calls()))
 def test_what_the_gate_lets_pass_is_valid_unchanged_and_unobserved(call: Call) -> None:
     # Kills: a guard that is always false; a gate without the schema, the markup test, `deny`, or the default.
