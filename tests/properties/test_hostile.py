@@ -214,7 +214,7 @@ def test_one_object_at_many_places_is_an_ordinary_value() -> None:
     arguments = {"path": "^x$", "a": 1, "opts": shared, "labels": [shared, shared]}
     before = exact(arguments)
     engine = callgate.compile(
-        'tool edit { anchor-bleed /opts/path for "kimi"\n anchor-bleed /labels/1/path for "kimi"\n'
+        'tool edit { anchor-bleed /opts/path for "kimi"; anchor-bleed /labels/1/path for "kimi";'
         ' structural "s" "" { copy /opts to /more } }'
     )
     verdict = engine.check(TOOL, arguments, model=MODEL)

@@ -29,6 +29,7 @@ from callgate import Engine, Outcome, Verdict
 
 from .dice import seeded
 from .strategies import (
+    MODEL,
     ODD_KEYS,
     PLAIN_KEYS,
     REWRITES,
