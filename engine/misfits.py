@@ -18,22 +18,29 @@ if TYPE_CHECKING:
 _ASIDE = frozenset(
     {"title", "description", "default", "examples", "$comment", "$schema", "$defs", "definitions"}
 )
-_OBJECT = _ASIDE | {"type", "properties", "required", "additionalProperties"}
-_ARRAY = _ASIDE | {"type", "items", "minItems", "maxItems"}
+_SAME = frozenset({"$ref", "allOf"})  # more schemas for the same value
+_OBJECT = _ASIDE | _SAME | {"type", "properties", "required", "additionalProperties"}
+_ARRAY = _ASIDE | _SAME | {"type", "items", "minItems", "maxItems"}
 
 
 def collect(schema: Schema, value: Json, most: int) -> list[Fault]:
     """At most `most` faults, in the order of the value. Iterative."""
     found: list[Fault] = []
+    seen: set[tuple[str, Path]] = set()  # by references and `allOf`, which may go in a circle
     stack: list[tuple[Json, str, Path]] = [(value, "", ())]
     while stack and len(found) < most:
         here, pointer, path = stack.pop()
         spot = schema.at(pointer)
         if isinstance(spot, dict):
-            if isinstance(here, dict) and _walks_object(spot):
+            more = schema.same_value(pointer, spot)
+            if isinstance(here, dict) and more is not None and _walks_object(spot):
+                stack += [(here, each, path) for each in more if (each, path) not in seen]
+                seen.update((each, path) for each in more)
                 _object(schema, here, spot, pointer, path, stack, found)
                 continue
-            if isinstance(here, list) and _walks_array(spot, here):
+            if isinstance(here, list) and more is not None and _walks_array(spot, here):
+                stack += [(here, each, path) for each in more if (each, path) not in seen]
+                seen.update((each, path) for each in more)
                 items = f"{pointer}/items"
                 if "items" in spot:
                     stack.extend((here[n], items, (*path, n)) for n in range(len(here) - 1, -1, -1))

@@ -118,6 +118,18 @@ class Schema:
         found.sort(key=lambda each: (_order(each.path), each.keyword))
         return found
 
+    def same_value(self, pointer: str, spot: dict[str, Any]) -> list[str] | None:
+        """Where `$ref` and `allOf` say more of the same value; None where that cannot be followed by hand."""
+        more: list[str] = []
+        if "$ref" in spot:
+            target = _target(spot["$ref"])
+            if target is None or self.at(target) is MISSING or (self.draft7 and len(spot) > 1):
+                return None
+            more.append(target)
+        if "allOf" in spot:
+            more += [f"{pointer}/allOf/{n}" for n in range(len(spot["allOf"]))]
+        return more
+
     def validator_at(self, pointer: str) -> Any:
         """The validator for the subschema at a pointer, compiled once."""
         return self._validator if pointer == "" else self.shared(View(self, (pointer,))).validator
