@@ -77,7 +77,7 @@ def _check(
     yield from check_condition(
         spec.condition,
         lets=lets,
-        place_types=lambda selector: base.under(selector.segments).types,
+        place_types=lambda selector: base.under(selector.segments).types or None,
         declares=lambda selector: declared(selector, base),
         effect=kind.effect.value if kind.phase is Phase.PERMIT and kind.effect is not None else None,
         file=unit.file,
