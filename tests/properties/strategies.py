@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -218,7 +219,8 @@ BUILT_IN = [
 def conditions(draw: st.DrawFn, places: list[Path]) -> str:
     """A condition over places without `*`, now and then with one in `any` or `every`."""
     plain = [each for each in places if "*" not in each and each] or [("path",)]
-    one = pointer(draw(st.sampled_from(plain)))
+    sent = [(name,) for name in ALIASES]  # only in what the model sent
+    one = pointer(draw(st.sampled_from(plain) | st.sampled_from(plain + sent)))
     starred = [each for each in places if "*" in each]
     tests = [
         f"present {one}",
@@ -449,6 +451,8 @@ MENDED: dict[str, list[Callable[[Any], Any]]] = {
         ),
     ],
     "closing-tags": [
+        lambda here: f"<invoke>{here}</invoke>" if isinstance(here, str) else {"path": "<path>x</path>"},
+        lambda here: f"<param a='1'>{here}</param></invoke>" if isinstance(here, str) else here,
         lambda here: f"{here}</parameter>\n</invoke>" if isinstance(here, str) else here,
         lambda here: (
             {key: f"{item}</{key}>" for key, item in here.items()} if isinstance(here, dict) else "a</param>"
@@ -491,6 +495,43 @@ def aimed(draw: st.DrawFn, value: Any, rule: Written) -> Any:
     return put(value, path, draw(st.sampled_from(MENDED[rule.word]))(at(value, path)))
 
 
+def likely(here: Any) -> list[Any]:
+    """What models send in place of a value of this type."""
+    if isinstance(here, bool):
+        return [str(here), str(here).lower(), [here], "yes"]
+    if isinstance(here, int | float):
+        return [str(here), json.dumps(str(here)), f" {here}", [here], f"{here}0"]
+    if isinstance(here, str):
+        return [
+            here.swapcase(),
+            f" {here} ",
+            here.upper(),
+            [here],
+            json.dumps(here),
+            {"item": here},
+            5,
+            True,
+            None,
+        ]
+    if isinstance(here, list):
+        one = here[0] if here else "a"
+        return [
+            one,
+            "a",
+            "a\nb",
+            " ",
+            "[a",
+            json.dumps(here),
+            f" {json.dumps(here)}\n",
+            {},
+            {"item": here},
+            {"item": one},
+        ]
+    if isinstance(here, dict):
+        return [json.dumps(here), json.dumps(json.dumps(here)), [here], json.dumps([here]), "x"]
+    return ["null", "None", "", {}]
+
+
 @st.composite
 def damaged(draw: st.DrawFn, value: Any, key: st.Strategy[str] = keys) -> Any:
     """The value with some damage of the kinds that models do; still a Python value."""
@@ -499,7 +540,9 @@ def damaged(draw: st.DrawFn, value: Any, key: st.Strategy[str] = keys) -> Any:
         how = draw(st.integers(0, 9))
         if how <= 5 and places:
             path = draw(st.sampled_from(places))
-            value = put(value, path, draw(st.sampled_from(ONE_VALUE))(at(value, path)))
+            here = at(value, path)
+            new = draw(st.sampled_from(likely(here))) if how <= 3 else draw(st.sampled_from(ONE_VALUE))(here)
+            value = put(value, path, new)
         elif how <= 7 and places:
             path = draw(st.sampled_from(places))
             if isinstance(path[-1], str):
@@ -558,7 +601,8 @@ def damaged_text(draw: st.DrawFn, text: str) -> str:
             case 0 | 1:
                 text = text[:position]
             case 2:
-                text = text.rstrip()[:-1]
+                ends = [found.end() for found in re.finditer(r'["}\]]|true|null', text)]
+                text = text[: draw(st.sampled_from(ends or [0]))]
             case 3:
                 text = text.replace("\\n", "\n").replace(" ", "\n", 1)
             case 4:

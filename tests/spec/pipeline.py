@@ -582,16 +582,19 @@ def texts_in(value: Any, name: str = "") -> list[tuple[str, str]]:
 
 def markup(text: str, name: str, lacking: set[str]) -> str | None:
     """The code for a value that holds the call's own markup, or None."""
-    tag = r"</?(?:parameter(?:[ =][^<>]*)?|arg_key|arg_value|invoke|tool_call|function_calls?)>"
+    tag = r"</?(?:param(?:eter)?(?:[ =][^<>]*)?|arg_key|arg_value|invoke|tool_call|function_calls?)>"
     if re.fullmatch(rf"\s*(?:{tag}\s*)+", text) or text.strip() == f"</{name}>":
         return "lost-arguments"
-    begins = r"<parameter(?: name)?=[\"']?([^\"'<>\s]+)|<arg_key>\s*([^<>]+?)\s*</arg_key>"
+    begins = r"<param(?:eter)?(?: name)?=[\"']?([^\"'<>\s]+)|<arg_key>\s*([^<>]+?)\s*</arg_key>"
     for found in re.finditer(begins, text):
         if (found[1] or found[2]) in lacking:
             return "swallowed-parameter"
         before = text[: found.start()].rstrip(" \t\r\n")
         while (closed := re.search(r"</([^<>]*)>\Z", before)) is not None:
-            if closed[1] in (name, "parameter", "arg_value") and f"<{closed[1]}" not in text[: found.start()]:
+            if (
+                closed[1] in (name, "parameter", "param", "arg_value")
+                and f"<{closed[1]}" not in text[: found.start()]
+            ):
                 return "swallowed-parameter"
             before = before[: closed.start()].rstrip(" \t\r\n")
     return None
