@@ -50,34 +50,100 @@ def agree(call: Call) -> None:
     wanted = spec_of(call)
     if wanted is None:
         return
-    note(repr(call))
     assert comparable(engine_answer(call), wanted.code) == comparable(wanted, wanted.code)
 
 
-# Kills: closing tags taken past one that the text opens, a list made of text of several lines, a required
-# key dropped, text cut inside a string that is closed, enum members compared with their case, a default
-# that beats `allow`, a `deny` that does not look at what the model sent.
+# Kills: closing tags taken past one that the text opens; a required key dropped; text cut inside a string
+# that is closed; enum members compared with their case; a default that beats `allow`.
 
 
 @settings(max_examples=1000)
 @given(seeded(calls()))
 def test_the_engine_says_what_the_pages_say(call: Call) -> None:
+    note(repr(call))
     agree(call)
 
 
-@settings(max_examples=1200)
+@settings(max_examples=800)
 @given(seeded(calls([], open_tools=False)))
 def test_the_repairs_that_the_schema_guides_are_those_of_the_page(call: Call) -> None:
+    note(repr(call))
     agree(call)
 
 
-@settings(max_examples=600)
+@settings(max_examples=500)
 @given(seeded(calls(["alias", "scalar", "structural", "deny", "ask", "allow"])))
 def test_permissions_judge_the_final_arguments_and_what_was_sent(call: Call) -> None:
+    note(repr(call))
     agree(call)
 
 
-@settings(max_examples=600)
+@settings(max_examples=500)
 @given(seeded(calls(["closing-tags", "grammar-tokens", "filesystem-path", "anchor-bleed", "html-entities"])))
 def test_what_stage_4_takes_away_is_what_the_page_says(call: Call) -> None:
+    note(repr(call))
     agree(call)
+
+
+STRING, ARRAY = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+EDIT = "tool edit {{ {} }}"
+# Where a random call rarely goes: rules of the block, the schema of `a`, the call, the outcome.
+RARE: list[tuple[str, Any, Any, str]] = [
+    ('alias /a from b; deny "no" when present /b', STRING, {"b": "x"}, "denied"),
+    ('alias /a from b; deny "no" when missing /a', STRING, {"b": "x"}, "repaired"),
+    ('alias /a from b; ask "sure" when /b == "x"', STRING, {"b": "x"}, "asked"),
+    ('alias /a from b; deny "no" unless /a == "x"', STRING, {"b": "x"}, "repaired"),
+    ('scalar /a as string; deny "no" when /a == 5', STRING, {"a": 5}, "denied"),
+    ("", ARRAY, {"a": "one\ntwo"}, "unrepairable"),
+    ("", ARRAY, {"a": "one"}, "repaired"),
+    ("", ARRAY, {"a": '["one'}, "unrepairable"),
+    ("", ARRAY, {"a": ' ["one"]\n'}, "repaired"),
+    ("", ARRAY, {"a": {"item": "one"}}, "repaired"),
+    ("", ARRAY, {"a": {}}, "repaired"),
+    ("", STRING, {"a": 5}, "repaired"),
+    ("", STRING, {"a": 5.5}, "unrepairable"),
+    ("", {"type": "integer"}, {"a": "5.7"}, "unrepairable"),
+    ("", {"type": "integer"}, {"a": "-5"}, "repaired"),
+    ("", {"type": "number"}, {"a": "0.10"}, "unrepairable"),
+    ("", {"enum": ["a", "A"]}, {"a": " a"}, "unrepairable"),
+    ("", {"enum": ["Fast", "slow"]}, {"a": "FAST "}, "repaired"),
+]
+
+
+@pytest.mark.parametrize(("rules", "schema", "arguments", "outcome"), RARE)
+def test_rare_calls_end_as_the_page_says(rules: str, schema: Any, arguments: Any, outcome: str) -> None:
+    # Kills: a `deny` that does not look at what the model sent; a list made of text of several lines.
+    call = Call(EDIT.format(rules), {"type": "object", "properties": {"a": schema}}, arguments)
+    wanted = spec_of(call)
+    assert wanted is not None
+    assert wanted.outcome == outcome
+    agree(call)
+
+
+UNION: list[tuple[Any, Any, Any]] = [
+    # The branches, what was sent, what it becomes; None where it stays unrepairable.
+    ([{"type": "integer"}, {"type": "boolean"}], "5", 5),
+    ([{"type": "integer"}, {"type": "number"}], "5", None),
+    ([{"type": "integer"}, {"type": "boolean"}], "x", None),
+    ([{"type": "integer"}, {"type": "null"}], "5", 5),
+    ([{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}], "5", 5),
+    ([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, {"type": "null"}],
+     {"n": "5"}, {"n": 5}),
+    ([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+      {"type": "object", "properties": {"n": {"type": "boolean"}}, "required": ["n"]}], {"n": "5"}, {"n": 5}),
+    ([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+      {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}], {"n": "5"}, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf"])
+@pytest.mark.parametrize(("branches", "sent", "becomes"), UNION)
+def test_a_repair_in_a_union_makes_exactly_one_branch_pass(
+    word: str, branches: Any, sent: Any, becomes: Any
+) -> None:
+    schema = {"type": "object", "properties": {"a": {word: branches}}, "required": ["a"]}
+    verdict = run(Call(EDIT.format(""), schema, {"a": sent}))
+    if becomes is None:
+        assert verdict.outcome.value == "unrepairable"
+    else:
+        assert exact(verdict.arguments) == exact({"a": becomes})
