@@ -73,12 +73,18 @@ def _check(
     yield from check_rule(kind, spec, place, unit.file)
     if spec.condition is None:
         return
+    sent = frozenset(
+        name
+        for other in unit.items
+        if isinstance(other, Written) and other.kind.keyword == "alias" and other.block is item.block
+        for name in other.spec.clauses.get("from", ())
+    )
     base = root.under(spec.segments) if kind.condition_at_place and spec.selectors else root
     yield from check_condition(
         spec.condition,
         lets=lets,
         place_types=lambda selector: base.under(selector.segments).types or None,
-        declares=lambda selector: declared(selector, base),
+        declares=lambda selector: _may_be_sent(selector, base, sent),
         effect=kind.effect.value if kind.phase is Phase.PERMIT and kind.effect is not None else None,
         file=unit.file,
     )
@@ -92,6 +98,20 @@ def _unknown_field(selector: Pointer, tool: str, root: View, file: str) -> Itera
     span: Span = selector.span
     field = _first_unknown(selector, root)
     yield Diagnostic("G104", f"no field `{field}` in the schema of `{tool}`", span, help=help_, file=file)
+
+
+def _may_be_sent(selector: Pointer, root: View, sent: frozenset[str]) -> bool | str:
+    """Like `declared`; but what models send, or an open schema takes, may stand in a condition."""
+    found = declared(selector, root)
+    last = selector.segments[-1] if selector.segments else None
+    if last in sent or (found is False and not _is_closed(selector, root)):
+        return True
+    return found
+
+
+def _is_closed(selector: Pointer, root: View) -> bool:
+    """Does the schema take no key here but those that it names?"""
+    return not root.under(selector.segments).types
 
 
 def declared(selector: Pointer, root: View) -> bool | str:

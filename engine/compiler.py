@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -529,9 +530,10 @@ Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, glo
 
 def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
     """Does an entry of `by` or `disable` fit a rule: its name, structural ID or kind, or a glob over them?"""
-    if entry in (name, kind) or (kind == "structural" and entry == title):
+    known = [name, kind, title] if kind == "structural" and title is not None else [name, kind]
+    if entry in known:
         return True
-    return ("*" in entry or "?" in entry) and (fnmatchcase(name, entry) or fnmatchcase(kind, entry))
+    return ("*" in entry or "?" in entry) and any(fnmatchcase(each, entry) for each in known)
 
 
 def _share(one: ToolBlock, other: ToolBlock) -> bool:
@@ -609,8 +611,14 @@ def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
         for statement in unit.tree.statements:
             digest.update(print_statement(statement).encode("utf-8", "surrogatepass"))
             digest.update(b"\n")
+        documents = [
+            item.spec.clauses["document"]
+            for item in unit.items
+            if isinstance(item, Written) and "document" in item.spec.clauses
+        ]
+        digest.update(json.dumps(documents, sort_keys=True).encode())
         digest.update(b"\0")
-    digest.update(repr(sorted(lets.items())).encode("utf-8", "surrogatepass"))
+    digest.update(json.dumps(dict(lets), sort_keys=True).encode())
     return digest.hexdigest()
 
 

@@ -24,13 +24,29 @@ _INNER = ("arguments", "parameters", "input", "args", "params")
 _SHELLS = ("function", "functionCall", "function_call", "tool_call", "tool_use")
 _ASIDE = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
 _MARKS = frozenset({*_NAMES, *_SHELLS})
-_LENGTH_STOPS = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "max_length", "incomplete"}
+# How providers say that an answer ended by itself; without case, `-`, `_` and what stands before a dot.
+_NORMAL_STOPS = frozenset(
+    {
+        "stop",
+        "toolcall",
+        "toolcalls",
+        "tooluse",
+        "functioncall",
+        "functioncalls",
+        "endturn",
+        "eos",
+        "stopsequence",
+    }
+    | {"complete", "completed", "finished", "done", "ok", "success"}
 )
 # Strings are whole tokens, closed or cut, so that no character is looked at twice.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _OBJECT_START = re.compile(r'\{\s*"')
-_SCALAR = re.compile(r"(?:-?[0-9.]+(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN|true|false|null|True|False|None)\Z")
+_SCALAR = re.compile(
+    r"(?:-?[0-9.]+(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN|true|false|null|undefined|True|False|None)\Z"
+)
+# The rest of an object that lost its beginning.
+_DAMAGED = re.compile(r"\"[ \t]{0,8}:|\"[ \t\r\n]{0,8}[}\]][ \t\r\n}\]]{0,64}\Z")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -64,9 +80,12 @@ NOT_JSON = Fault("not-json", "The arguments are no JSON. Send one JSON object.")
 LAYERS = Fault("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
 
 
-def stopped_at_length(stop_reason: str | None) -> bool:
-    """Did the answer stop at its length, by the words that providers use?"""
-    return stop_reason is not None and stop_reason.lower() in _LENGTH_STOPS
+def ended_by_itself(stop_reason: str | None) -> bool:
+    """Did the answer end by itself, as far as the host says? An unknown word is no such end."""
+    if stop_reason is None:
+        return True
+    word = stop_reason.rpartition(".")[2].lower()
+    return word.replace("_", "").replace("-", "").replace(" ", "") in _NORMAL_STOPS
 
 
 def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Reading | Fault:
@@ -206,7 +225,7 @@ def looks_like_json(text: str) -> bool:
     start = text.lstrip()
     if start[:1] in ("{", "[", '"', "<", "'", "“", "`") or _SCALAR.match(start.rstrip()):
         return True
-    return _OBJECT_START.search(text) is not None
+    return _OBJECT_START.search(text) is not None or _DAMAGED.search(text) is not None
 
 
 def several_calls(value: Json, place: View | Open) -> bool:
@@ -262,18 +281,21 @@ def may_be_wrapped(value: dict[str, Json]) -> bool:
 
 def _wrapped(value: dict[str, Json], tool: str, place: View | Open) -> tuple[Json, str, bool] | None:
     """What is inside a wrapper: the value, what to call the wrapper, and whether it names this very tool."""
+    if any(place.declares(key) for key in value):
+        return None
     if len(value) == 1:
         key = next(iter(value))
-        if key in WRAPPERS and not place.declares(key):
+        if key in WRAPPERS:
             return value[key], key, False
     if _MARKS.isdisjoint(value):
         return None
     shell = next((key for key in _SHELLS if isinstance(value.get(key), dict)), None)
-    if shell is not None and not place.declares(shell) and value.keys() <= {shell, *_ASIDE}:
+    if shell is not None and value.keys() <= {shell, *_ASIDE}:
         value = value[shell]  # type: ignore[assignment]
+        if any(place.declares(key) for key in value):
+            return None
     names = [key for key in _NAMES if value.get(key) == tool]
     inner = [key for key in _INNER if isinstance(value.get(key), dict | str)]
     if len(names) == 1 and len(inner) == 1 and value.keys() <= {names[0], inner[0], *_ASIDE}:
-        if not place.declares(names[0]) and not place.declares(inner[0]):
-            return value[inner[0]], inner[0], True
+        return value[inner[0]], inner[0], True
     return None

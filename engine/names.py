@@ -55,7 +55,8 @@ class Names:
 
 def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Fault:
     """The registered name that a call's name means, with what was changed; or why there is none."""
-    if "<arg_" in name:
+    cut = _CUT.search(name)
+    if "<arg_" in name or (cut is not None and "{" in name[cut.start() :]):
         return Fault(
             "lost-arguments",
             "The tool's name held argument markup, so arguments were lost. Send the call again.",
@@ -126,7 +127,9 @@ def _twice(name: str, _names: Names) -> str | None:
 
 def _server(name: str, names: Names) -> str | None:
     rest = _without_server(name)
-    found = names.bare.get(name if rest is None else rest, ())
+    if rest is not None:  # another server's tool is another tool
+        return rest if rest in names.registered else None
+    found = names.bare.get(name, ())
     return found[0] if len(found) == 1 else None
 
 

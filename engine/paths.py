@@ -2,8 +2,8 @@
 
 What is folded: `.`, `..` (which stops at the root), doubled and trailing slashes, canonical
 composition (NFC), and on drive and UNC paths `\\` and case. No answer (None) where the text could
-mean another place than it says: NUL, an encoded dot, slash or NUL, a leading `~`, blank or
-invisible character, a URL scheme, ` .. `, and on drive paths what Windows reads in its own way.
+mean another place than it says: NUL, an encoded dot, slash or NUL, a leading `~`, variable,
+blank or invisible character, a URL scheme, ` .. `, and on drive paths what Windows reads in its own way.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _ODD = re.compile(
     r"[:?]|~[0-9]|[. ]\Z|\A(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?: *\.| *\Z)",
     re.IGNORECASE,
 )
+# What a shell puts a value in place of: `$HOME/x`, `${HOME}`, `$(pwd)`, `%TEMP%`. `$lib` is a name.
+_VARIABLE = re.compile(r"\$[{(]|\$[A-Z_][A-Z0-9_]*(?:[/\\]|\Z)|%[A-Za-z_][A-Za-z0-9_]*%")
 _LONGEST_NAME = 255  # no file system stores a longer one; it keeps normalising linear
 
 
@@ -112,7 +114,7 @@ def _plain(path: object) -> str | None:
             return None
         path = normalize("NFC", path)
     first = path[0]
-    return None if first in "~ " or not first.isprintable() else path
+    return None if first in "~ `" or not first.isprintable() or _VARIABLE.match(path) else path
 
 
 def _posix(text: str) -> Folded | None:

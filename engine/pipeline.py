@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -17,12 +18,13 @@ from .envelope import (
     EMPTY,
     NOT_JSON,
     SEVERAL,
+    TRUNCATED,
     Reading,
+    ended_by_itself,
     looks_like_json,
     may_be_wrapped,
     read_text,
     several_calls,
-    stopped_at_length,
     unwrap,
 )
 from .errors import InputError
@@ -115,7 +117,7 @@ def judge(
     if decided is not None and decided.effect is Effect.DENY:
         return _denied(plan, arguments, decided, fitting, work)
     if work.changes and settled is None:
-        unsettled = _unsettled(plan, final, env)
+        unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
         if unsettled is not None:
             return _unrepairable(plan, arguments, original, unsettled, work)
     if work.changes and work.misfits is None and plan.schema is not None:
@@ -154,12 +156,15 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
             and plan.schema.is_valid(arguments)
         ):
             return Reading(arguments)
-        complete = plan.policy != "conservative" and not stopped_at_length(stop_reason)
+        ended = ended_by_itself(stop_reason)
+        complete = plan.policy != "conservative" and ended
         complete = complete and "envelope.complete" not in plan.off
         found = read_text(arguments, limits, free=text, complete=complete)
         if isinstance(found, Fault):
             raise _Refused(found)
         reading = found
+        if reading.bare and not ended:
+            raise _Refused(TRUNCATED)  # bare text has no end that could be seen
     else:
         reading = Reading(arguments)
     if reading.readings or type(arguments) is not str:
@@ -221,6 +226,8 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
         final = _wrap_root(plan, final, work, env)
     final = _repair(plan, final, work, env)
     if not schema.is_valid(final):
+        # A rule may have broken what was right; then its result says what is wanted.
+        work.misfits = work.misfits or schema.faults(final, plan.limits.issues)
         raise _Refused(NOT_JSON if bare else Fault("schema", ""))
     return final
 
@@ -326,11 +333,17 @@ def _repair(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
     return value
 
 
+_NAMED = re.compile(r"[ \t\r\n]{0,64}[\"']?([A-Za-z0-9_-]{1,64})[\"']?[ \t]{0,8}[:=]")
+
+
 def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
     """`repair.wrap-root`: bare text that does not look like JSON becomes the field that `root` names."""
     root = plan.root
     if root is None or "repair.wrap-root" in plan.off or not text.strip() or looks_like_json(text):
         return text
+    named = _NAMED.match(text)
+    if named is not None and named[1] in plan.declared:
+        return text  # `command: ls` is a damaged object, not a command
     value: Json = [text] if root.in_array else text
     for segment in reversed(root.segments):
         value = {str(segment): value}
@@ -370,19 +383,21 @@ def _permission(
 _ORDER = (Effect.DENY, Effect.ASK, Effect.ALLOW)
 
 
-def _unsettled(plan: Plan, final: Json, env: Env | None) -> Fault | None:
-    """Stage 10: why a changed call does not come out of a second run unchanged, or None."""
+def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Fault | None:
+    """Stage 10: why a changed call does not come out of a second run unchanged, or None.
+
+    `last`: the last rule that changed it.
+    """
     work = _Work()
     try:
         reading = _envelope(plan, final, None, env, False)
         fault = fault_in(reading.value, plan.declared)
         if fault is not None:
-            return fault
+            raise _Refused(fault)
         again = _stages(plan, reading.value, reading.bare, work, env)
-    except _Refused as refused:
-        return Fault(
-            "not-settled", refused.fault.message or "The repaired arguments do not stay as they are."
-        )
+    except _Refused:
+        message = f"What the rule `{last}` made of the arguments cannot be used. Send them as they are meant."
+        return Fault("not-settled", message)
     if not work.changes and again is final:
         return None
     rule = work.changes[0].rule if work.changes else reading.steps[0].kind

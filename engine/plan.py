@@ -125,7 +125,7 @@ def make_plan(
 ) -> Plan:
     """Compile what applies to this tool and model. `chosen`: the set's rules for the tool, see `Index`."""
     if schema is None:
-        schema = _own_schema(chosen, tool)
+        schema = _own_schema(chosen, tool, model)
     place: View | Open = schema.root if schema is not None else _OPEN
     policy = _policy(rules, model)
     off = frozenset(
@@ -155,6 +155,8 @@ def make_plan(
                 silent.append(rule.name)
                 continue
             step = _step(rule, tool, model, place, policy, rules)
+            if step is None and spec.in_glob and not place.known:
+                silent.append(rule.name)
             if step is not None:
                 steps.append(step)
                 if kind.keyword == "alias" and not step.quiet and step.field is not None:
@@ -278,10 +280,10 @@ def _policy(rules: RuleSet, model: str | None) -> str:
     return next((each.profile for each in rules.policies if each.families is None), "adaptive")
 
 
-def _own_schema(rules: list[Rule], tool: str) -> Schema | None:
+def _own_schema(rules: list[Rule], tool: str, model: str | None) -> Schema | None:
     """The schema that a `schema` rule gives, where the host gave none."""
     for rule in rules:
-        if rule.kind.keyword == "schema" and "document" in rule.spec.clauses:
+        if "document" in rule.spec.clauses and applies_to_model(rule, model):
             return Schema(rule.spec.clauses["document"], f"the schema of `{tool}`")
     return None
 

@@ -185,7 +185,9 @@ class _Notes:
 def _drops(
     value: Json, here: Json, key: str, place: View, view: View, path: Path, base: Path, repairs: Repairs
 ) -> Iterator[Candidate]:
-    if view.under(path[:-1]).requires(key) or not isinstance(get(value, path[:-1]), dict):
+    parent = view.under(path[:-1])
+    # A key of a free map is the caller's own, and no optional field.
+    if key not in parent.properties or parent.requires(key) or not isinstance(get(value, path[:-1]), dict):
         return
     full = base + path
     may_drop_text = not repairs.mutates or _selected(full, repairs.droppable)
@@ -232,7 +234,7 @@ def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json,
     if isinstance(here, str) and place.enum:
         folded = here.strip().casefold()
         members = [each for each in place.enum if isinstance(each, str) and each.strip().casefold() == folded]
-        if len(members) == 1:
+        if len(members) == 1 and folded:
             yield "repair.enum-case", members[0], "{place} takes its allowed values in their exact spelling."
 
 
@@ -277,8 +279,11 @@ def _scalar(text: str, types: frozenset[str]) -> Any:
 
 
 def _one_line(text: str) -> bool:
-    """One line of text that is not the beginning of an array or object."""
-    return text.strip() != "" and len(text.splitlines()) == 1 and text.lstrip()[:1] not in ("[", "{")
+    """One line of text that is no word for nothing, and not what is left of a damaged list."""
+    bare = text.strip()
+    if bare in ("", "undefined") or bare in _WORDS or bare[0] in "[{\"'" or bare[:2] in ("('", '("'):
+        return False
+    return len(text.splitlines()) == 1 and not (bare[0] == "<" and bare[-1] == ">")
 
 
 def _one_branch(place: View, new: Json, *, strict: bool) -> bool:

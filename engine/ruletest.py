@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
@@ -87,10 +89,14 @@ def _judge(engine: Engine, case: TestCase, step: CallStep, tool: str) -> list[st
             )
     except CallgateError as error:
         return [f"the call cannot be judged: {error}"]
-    return _compare(step.expectation, verdict)
+    titles = {rule.name: rule.spec.title for rule in engine.rules.rules}
+    return _compare(step.expectation, verdict, titles)
 
 
-def _compare(wanted: Expectation, verdict: Verdict) -> list[str]:
+Titles: TypeAlias = Mapping[str, str | None]  # structural IDs by the names of their rules
+
+
+def _compare(wanted: Expectation, verdict: Verdict, titles: Titles) -> list[str]:
     outcome = verdict.outcome.value
     if outcome != wanted.outcome:
         lines = [f"wanted {wanted.outcome}, got {outcome}"]
@@ -104,36 +110,27 @@ def _compare(wanted: Expectation, verdict: Verdict) -> list[str]:
     if wanted.outcome == Outcome.REPAIRED and not equal(wanted.arguments, verdict.arguments):
         return ["the arguments differ", *difference(wanted.arguments, verdict.arguments)]
     if wanted.by is not None:
-        return _by(wanted.by, verdict)
+        return _by(wanted.by, verdict, titles)
     said = (verdict.reason if wanted.outcome in ("denied", "asked") else verdict.retry_message) or ""
     if wanted.part is not None and wanted.part not in said:
         return [f"the message lacks {messages.text_of(wanted.part, 100)!r}", f"it says: {said}"]
     return []
 
 
-def _by(entries: tuple[str, ...], verdict: Verdict) -> list[str]:
+def _by(entries: tuple[str, ...], verdict: Verdict, titles: Titles) -> list[str]:
     """`by` is exact as a set: every change fits an entry, and every entry a change."""
     changes = {(each.rule, each.kind) for each in verdict.changes}
     lines = [
         f"no entry for the change by `{rule}` ({kind})"
         for rule, kind in sorted(changes)
-        if not any(_named(entry, rule, kind) for entry in entries)
+        if not any(fits(entry, rule, titles.get(rule), kind) for entry in entries)
     ]
     lines += [
         f"nothing was changed by `{entry}`"
         for entry in entries
-        if not any(_named(entry, rule, kind) for rule, kind in changes)
+        if not any(fits(entry, rule, titles.get(rule), kind) for rule, kind in changes)
     ]
     return ["other rules changed the call than `by` says", *lines] if lines else []
-
-
-def _named(entry: str, rule: str, kind: str) -> bool:
-    title = (
-        rule.rpartition("structural:")[2].partition(":")[0].partition("#")[0]
-        if kind == "structural"
-        else None
-    )
-    return fits(entry, rule, title, kind)
 
 
 def difference(wanted: Json, got: Json) -> list[str]:

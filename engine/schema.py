@@ -31,6 +31,9 @@ _ROOT = "urn:callgate:root"
 _SCHEMA_LIMITS = Limits(input_bytes=1 << 26, depth=100)
 _BACKTRACKS = 100_000  # the bound of the engine for patterns that have no linear form
 _VIEWS = 4096  # kept for one schema
+_UNFOLLOWED = frozenset(
+    {"$dynamicRef", "$recursiveRef", "if", "then", "else", "dependentSchemas", "dependencies", "not", "$id"}
+)
 _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
@@ -152,6 +155,21 @@ class Schema:
             self._views[view] = view
         return view
 
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Every name of a property anywhere in the document. Iterative."""
+        found: set[str] = set()
+        stack: list[Any] = [self.document]
+        while stack:
+            here = stack.pop()
+            if isinstance(here, dict):
+                if isinstance(here.get("properties"), dict):
+                    found.update(here["properties"])
+                stack.extend(here.values())
+            elif isinstance(here, list):
+                stack.extend(here)
+        return frozenset(found)
+
     def at(self, pointer: str) -> Any:
         """The subschema at a JSON Pointer of the document, or `MISSING`."""
         found = self._spots.get(pointer)
@@ -227,8 +245,37 @@ class View:
         return self._open[1]
 
     def declares(self, name: str) -> bool:
-        """Is `name` a property that the schema names for the object here?"""
-        return name in self.properties
+        """Is `name` a property that the schema names for the object here?
+
+        Where the schema says things here that are not followed, so is each name that it has anywhere.
+        """
+        if name in self.properties:
+            return True
+        for spot in self._keywords():
+            patterns = spot.get("patternProperties")
+            if isinstance(patterns, dict) and any(_matches(pattern, name) for pattern in patterns):
+                return True
+        if any(option.declares(name) for group in self.branches for option in group):
+            return True
+        return not self.followed and name in self.schema.mentioned
+
+    @cached_property
+    def followed(self) -> bool:
+        """Is all that the schema says here of names of properties found by this view?"""
+        spots = self._open[0]
+        if len(spots) >= _FOLLOWED or len(self.above) + len(spots) >= _FOLLOWED:
+            return False
+        for _, spot in spots:
+            if isinstance(spot, dict):
+                if not spot.keys().isdisjoint(_UNFOLLOWED):
+                    return False
+                if "$ref" in spot and not self._reaches(spot["$ref"]):
+                    return False
+        return True
+
+    def _reaches(self, reference: Any) -> bool:
+        target = _target(reference)
+        return target is not None and self.schema.at(target) is not MISSING
 
     @cached_property
     def properties(self) -> frozenset[str]:

@@ -118,7 +118,7 @@ class _Reading:
         title = self.title()
         selectors = self.selectors()
         clauses = self.clauses()
-        allowed = _ALL - {"when"} if kind.phase in _UNCONDITIONAL else _ALL
+        allowed = _ALL - {"when", "shadow"} if kind.phase in _UNCONDITIONAL else _ALL
         self.found += check_suffixes(statement, allowed, self.file)
         if kind.block is None and self.block is not None:
             self.found.append(faults.unwanted_block(statement, self.file))
