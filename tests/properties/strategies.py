@@ -657,8 +657,8 @@ def calls(
     value = draw(values_of(schema, schema))
     as_text = False
     if damage:
-        if written and draw(st.integers(0, 3)):
-            chosen: st.Strategy[list[Written]] = st.lists(st.sampled_from(written), min_size=1, max_size=2)
+        if written and draw(st.sampled_from([False, True, True, True])):
+            chosen = st.lists(st.sampled_from(written), min_size=1, max_size=2)
             for rule in draw(chosen):
                 value = draw(aimed(value, rule))
         if draw(st.booleans()):
