@@ -16,6 +16,7 @@ from .verdict import Change
 
 LONGEST = 1024  # code points of a name that is looked at
 _CUT = re.compile(r"<\||</|\[ARGS\]")
+_ARGUMENTS = re.compile(r"\{\s{0,64}[^}\s]")  # an object that is not empty
 _INDEX = re.compile(r":[0-9]{1,9}\Z")
 _PREFIXES = ("functions.", "tools.", "default_api.")
 _QUOTES = " \t\r\n\"'`“”‘’"
@@ -56,7 +57,7 @@ class Names:
 def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Fault:
     """The registered name that a call's name means, with what was changed; or why there is none."""
     cut = _CUT.search(name)
-    if "<arg_" in name or (cut is not None and "{" in name[cut.start() :]):
+    if "<arg_" in name or (cut is not None and _ARGUMENTS.search(name, cut.start())):
         return Fault(
             "lost-arguments",
             "The tool's name held argument markup, so arguments were lost. Send the call again.",

@@ -69,7 +69,6 @@ def test_a_name_that_holds_an_argument_tag_has_lost_arguments(name: str) -> None
         ("runrun", "run", ["name.twice"]),
         ("list", "mcp__fs__list", ["name.server"]),
         ("mcp__disk__read_file", "read_file", ["name.server"]),
-        ("mcp__other__list", "mcp__fs__list", ["name.server"]),
         ("ReadFile", "read_file", ["name.spelling"]),
         ("read-file", "read_file", ["name.spelling"]),
         ("RUN", "run", ["name.spelling"]),
@@ -158,3 +157,13 @@ def test_a_changed_name_makes_a_call_repaired_with_the_callers_arguments() -> No
 
 def test_a_name_with_half_a_surrogate_pair_is_refused() -> None:
     assert call("read\ud800").code == "surrogate"
+
+
+@pytest.mark.parametrize(
+    "name", ["mcp__other__list", 'read_file[ARGS]{"path": "/a"}', 'list</name><arguments>{"a": 1}']
+)
+def test_another_server_and_a_name_that_holds_arguments_mean_no_tool(name: str) -> None:
+    engine = callgate.compile("", tools={"mcp__fs__list": {}, "read_file": {}})
+    verdict = engine.check(name, {})
+    assert verdict.outcome == "unrepairable"
+    assert verdict.code in ("unknown-tool", "lost-arguments")
