@@ -7,7 +7,6 @@ the engine but the tree of a rule file and the reader of its rules. Notes and me
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -21,7 +20,7 @@ from callgate.rules.statements import words
 
 from .condition import evaluate
 from .places import Judge, Path, Place, equal, types_of
-from .rewrites import GONE, KINDS, alias, get, places, put
+from .rewrites import GONE, KINDS, alias, fresh, get, places, put
 from .rewrites import drop as without
 from .text import Broken, Cut, Reader, Refused, exact, several
 
@@ -264,7 +263,7 @@ class Pipeline:
     def passes(self, value: Any) -> bool:
         """After stages 3 to 5, tried on a copy."""
         before = set(self.changes)
-        tried = self.preprocess(deepcopy(value))
+        tried = self.preprocess(fresh(value))
         self.changes = before
         return self.valid(tried)
 
@@ -360,7 +359,7 @@ class Pipeline:
                 here = get(value, path)
                 if at_place and self.holds(spec, here, here) is not True:
                     continue
-                new, changed = KINDS[spec.keyword](spec, deepcopy(here), place)
+                new, changed = KINDS[spec.keyword](spec, fresh(here), place)
                 if changed:
                     value = put(value, path, new)
                     for below in changed:
@@ -430,7 +429,9 @@ class Pipeline:
         if any(len(group) > 1 for group in place.any):
             raise OutOfScope  # unions are compared by tests of their own
         if path and isinstance(path[-1], str):
-            optional = not self.root.under(path[:-1]).requires(path[-1])
+            above = self.root.under(path[:-1])
+            # No unknown field is deleted (invariant 7), so the schema has to name it.
+            optional = path[-1] in above.declares() and not above.requires(path[-1])
             droppable = any(
                 fits(each.segments, path)
                 for spec in self.rules.specs

@@ -61,7 +61,7 @@ class Judge:
                 yield path, "false", None
             return
         if seen > 12:
-            return  # a reference in a circle says nothing
+            raise RecursionError("a reference in a circle says nothing")
         if "$ref" in schema:
             yield from self._faults(self.target(schema["$ref"]), value, path, seen + 1)
         wanted = schema.get("type")

@@ -6,7 +6,6 @@ A value is never changed: every step copies the whole of it.
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -23,6 +22,13 @@ Result = tuple[Any, list[Path]]  # the new value, and where it changed
 
 class Impossible(Exception):
     """A step that cannot be applied."""
+
+
+def fresh(value: Any) -> Any:
+    """A copy in which no two places share an object, as `deepcopy` would let them."""
+    if isinstance(value, dict):
+        return {key: fresh(item) for key, item in value.items()}
+    return [fresh(item) for item in value] if isinstance(value, list) else value
 
 
 def index(segment: Any) -> int | None:
@@ -67,7 +73,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     """A copy with another value at a place whose parent is there."""
     if not path:
         return new
-    result = deepcopy(value)
+    result = fresh(value)
     parent = get(result, path[:-1])
     number = index(path[-1])
     parent[number if isinstance(parent, list) else path[-1]] = new
@@ -75,7 +81,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 def drop(value: Any, path: tuple[Any, ...]) -> Any:
-    result = deepcopy(value)
+    result = fresh(value)
     parent = get(result, path[:-1])
     del parent[index(path[-1]) if isinstance(parent, list) else path[-1]]
     return result
@@ -319,8 +325,8 @@ def one_step(word: str, selectors: list[Any], atoms: list[Any], value: Any, plac
         if found is not GONE:
             if not over:
                 raise Impossible
-            return put(value, source, deepcopy(literal))
-        return make(value, source, deepcopy(literal), place)
+            return put(value, source, fresh(literal))
+        return make(value, source, fresh(literal), place)
     if found is GONE:
         raise Impossible
     if word == "remove":
@@ -329,7 +335,7 @@ def one_step(word: str, selectors: list[Any], atoms: list[Any], value: Any, plac
         rest = drop(value, source) if word == "move" else value
         if get(rest, selectors[1]) is not GONE:
             raise Impossible
-        return make(rest, selectors[1], deepcopy(found), place)
+        return make(rest, selectors[1], fresh(found), place)
     separator = next((each.value for each in atoms if isinstance(each, Text)), "")
     if word == "wrap":
         new: Any = [found]
