@@ -297,8 +297,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "`stop` stand at most once.",
         ),
         "G402": Code(
-            "expectation",
-            "`expect valid` takes nothing more, `expect repaired JSON [by RULE, …]` the arguments, "
+            "test that fails",
+            "What became of the call is not what the `expect` below it says: the message names the first "
+            "difference, and the lines below show what came out. Mend the rules or the test; a pack whose "
+            "tests fail is not put in force. An `expect` that is not written as it should be has this code "
+            "too: `expect valid` takes nothing more, `expect repaired JSON [by RULE, …]` the arguments, "
             "`unrepairable`, `denied` and `asked` a quoted part of the message.",
         ),
         "G501": Code(

@@ -27,7 +27,7 @@ RESERVED = frozenset(
 
 
 class CatalogError(Exception):
-    """An installed package offers a kind that cannot be used. The message names its entry point."""
+    """A kind cannot be part of the language. The message names it, or the entry point that offers it."""
 
 
 @cache
@@ -35,16 +35,24 @@ def kinds() -> Mapping[str, type[Kind]]:
     """Every kind by its keyword, in the order of the keywords.
 
     Raises:
-        CatalogError: an entry point of the group `callgate.kinds` does not load, is no kind, or clashes.
+        CatalogError: a clause of a kind could never be written; or an entry point of the group
+            `callgate.kinds` does not load, is no kind, or clashes.
     """
     return gather(own(), entry_points(group=GROUP))
 
 
 def own() -> Mapping[str, type[Kind]]:
-    """The kinds of this package: each module in `kinds` names its own with `KIND`."""
+    """The kinds of this package: each module in `kinds` names its own with `KIND`.
+
+    Raises:
+        CatalogError: a clause of one could never be written.
+    """
     found: dict[str, type[Kind]] = {}
     for module in iter_modules(_folder.__path__):
         kind: type[Kind] = import_module(f"{_folder.__name__}.{module.name}").KIND
+        fault = _clause_fault(kind)
+        if fault is not None:
+            raise CatalogError(f"the kind `{kind.keyword}` of `rules/kinds/{module.name}.py`: {fault}")
         found[kind.keyword] = kind
     return found
 
@@ -80,15 +88,28 @@ def _fault(kind: type[Kind]) -> str | None:
         return "its `keyword` is no name"
     if getattr(kind, "phase", None) is None:
         return "it has no `phase`"
-    taken = {word for forms in (FORMS[None], FORMS["tool"]) for word in forms} | RESERVED
-    if keyword in taken:
+    if keyword in _taken():
         return f"`{keyword}` is a word of the language"
-    # `from` is the one reserved word that begins no suffix and no test, and so may be a clause.
-    clash = sorted((set(kind.clauses) - {"from"}) & taken)
-    if clash:
-        return f"its clause `{clash[0]}` is a word of the language"
+    fault = _clause_fault(kind)
+    if fault is not None:
+        return fault
     try:
         Validator(kind.clauses)
     except SchemaError as error:
         return f"its clauses are no Cerberus schema: {error}"
     return None
+
+
+def _clause_fault(kind: type[Kind]) -> str | None:
+    """Why a rule of the kind could never be written with one of its clauses, or None."""
+    for name in sorted(kind.clauses, key=str):
+        if not isinstance(name, str) or not _WORD.fullmatch(name):
+            return f"its clause `{name}` is no word, so no rule could be written with it"
+        # `from` is the one reserved word that begins no suffix and no test, and so may be a clause.
+        if name != "from" and name in _taken():
+            return f"its clause `{name}` is a word of the language"
+    return None
+
+
+def _taken() -> frozenset[str]:
+    return RESERVED.union(FORMS[None], FORMS["tool"])

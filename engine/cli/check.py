@@ -36,7 +36,9 @@ def run(namespace: Namespace) -> int:
         complain(f"callgate: {visible(each)}")
     checked = checked_rules(texts, namespace, strict=True, tools=tools)
     out(_shown(checked, namespace.format))
-    complain(_summary(checked))
+    if texts or not wrong:
+        unused = f"; {several(len(wrong), 'argument')} could not be used" if wrong else ""
+        complain(_summary(checked) + unused)
     return 2 if wrong else 1 if checked.failed else 0
 
 

@@ -1,25 +1,28 @@
-"""callgate explain: the page of a diagnostic, a kind of rule or a statement."""
+"""callgate explain: the page of a diagnostic, a rule, a statement, or the code of a refused call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ._pages import BUILT_IN, CODES_OF_CALLS
 from ._terminal import Unusable, out
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
 
     from ...rules.forms import Form
     from ...rules.kind import Kind
 
 NAME = "explain"
-HELP = "explain a diagnostic code, a kind of rule or a statement"
+HELP = "explain a diagnostic code, a rule, a statement or the code of a refused call"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="?", metavar="CODE|KIND", help="such as `G104` or `alias`; without it, the list"
+        "name",
+        nargs="?",
+        metavar="CODE|RULE",
+        help="such as `G104`, `alias`, `repair.parse-scalar`; without it, the list",
     )
 
 
@@ -35,12 +38,17 @@ def run(namespace: Namespace) -> int:
 
     if name is None:
         out(_list())
-    elif name in kinds():
-        out(_kind(kinds()[name]))
-    elif name in _forms():
-        out("\n".join(_form(place, form) for place, form in _forms()[name]))
-    else:
+        return 0
+    # One word may be several things: `schema` is a kind of rule, and the code of a call that does not fit.
+    pages = [_kind(kinds()[name])] if name in kinds() else []
+    pages += [_form(place, form) for place, form in _forms().get(name, ())]
+    if name in BUILT_IN:
+        pages.append(f"{name} (a built-in rule)\n\n{_wrapped(BUILT_IN[name])}\n")
+    if name in CODES_OF_CALLS:
+        pages.append(f"{name} (the code of an unrepairable call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
+    if not pages:
         raise Unusable(_unknown(name))
+    out("\n".join(pages))
     return 0
 
 
@@ -54,7 +62,7 @@ def _code(code: str) -> str:
 def _kind(kind: type[Kind]) -> str:
     from inspect import cleandoc
 
-    facts = {
+    facts = _choices(kind) | {
         "works in": kind.phase.value
         if kind.in_force
         else f"{kind.phase.value} (not in force in this version)",
@@ -62,7 +70,7 @@ def _kind(kind: type[Kind]) -> str:
         "tells the model": kind.note,
     }
     lines = [_usage(kind), "", cleandoc(kind.__doc__ or ""), ""]
-    lines += [f"{what + ':':<16} {said}" for what, said in facts.items() if said]
+    lines += [f"{what + ':':<18} {said}" for what, said in facts.items() if said]
     if kind.examples:
         lines += ["", "Examples", ""]
     for each in kind.examples:
@@ -78,28 +86,22 @@ def _kind(kind: type[Kind]) -> str:
 
 
 def _usage(kind: type[Kind]) -> str:
-    """How a rule of the kind is written: clauses and suffixes."""
-    titles = {"optional": ['["WHY"]'], "required": ['"ID"']}
-    selectors = (), ("SELECTOR",), ("SELECTOR, …",)
-    parts = [kind.keyword, *titles.get(kind.title.value, []), *selectors[kind.selecting.value]]
-    parts += [_clause(name, schema) for name, schema in kind.clauses.items()]
-    parts += ["[for FAMILY, …]", "[when CONDITION | unless CONDITION]"]
-    parts += ["{ … }"] if kind.block is not None else []
-    return " ".join(parts)
+    """How a rule of the kind is written, as the checker says it, with the suffixes."""
+    from ...rules.reader import usage
+
+    block = " { … }" if kind.block is not None else ""
+    suffixes = " [for FAMILY, …] [when CONDITION | unless CONDITION]"
+    return usage(kind).removesuffix(block) + suffixes + block
 
 
-def _clause(name: str, schema: Mapping[str, Any]) -> str:
-    meta = schema.get("meta", {})
-    several = schema.get("type") == "list"
-    if meta.get("reads") == "range":
-        value = "LOW..HIGH"
-    else:
-        value = "" if schema.get("type") == "boolean" else "VALUE, …" if several else "VALUE"
-    allowed = schema.get("allowed")
-    if allowed and value:
-        value = "|".join(map(str, allowed)) + (", …" if several else "")
-    text = value if meta.get("positional") else f"{name} {value}".strip()
-    return text if schema.get("required") else f"[{text}]"
+def _choices(kind: type[Kind]) -> dict[str, str]:
+    """What the clauses that list words take."""
+    found = {}
+    for name, schema in kind.clauses.items():
+        allowed = schema.get("schema", {}).get("allowed") or schema.get("allowed")
+        if allowed:
+            found[f"`{name}` takes"] = ", ".join(map(str, allowed))
+    return found
 
 
 def _forms() -> dict[str, list[tuple[str, Form]]]:
@@ -130,9 +132,17 @@ def _list() -> str:
     ]
     lines += ["", "statements"]
     lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
+    lines += ["", "built-in rules"]
+    lines += [f"  {name:<30} {_first_sentence(text)}" for name, text in BUILT_IN.items()]
+    lines += ["", "codes of unrepairable calls"]
+    lines += [f"  {name:<22} {_first_sentence(text)}" for name, text in CODES_OF_CALLS.items()]
     lines += ["", "diagnostics"]
     lines += [f"  {code:<6} {page.severity.value:<8} {page.title}" for code, page in CODES.items()]
     return "\n".join(lines) + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".")
 
 
 def _unknown(name: str) -> str:
@@ -140,9 +150,11 @@ def _unknown(name: str) -> str:
     from ...grammar.diagnostics import nearest
     from ...rules.catalog import kinds
 
-    near = nearest(name, {*CODES, *kinds(), *_forms()}) or nearest(name.upper(), CODES)
+    near = nearest(name, {*CODES, *kinds(), *_forms(), *BUILT_IN, *CODES_OF_CALLS}) or nearest(
+        name.upper(), CODES
+    )
     hint = f"did you mean `{near}`?" if near is not None else "`callgate explain` lists them"
-    return f"explain {name[:64]}: there is no such code, kind or statement; {hint}"
+    return f"explain {name[:64]}: there is no such code, rule or statement; {hint}"
 
 
 def _json(value: object) -> str:

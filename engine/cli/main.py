@@ -72,7 +72,9 @@ def load(name: str) -> Command:
 
 def _command(argv: list[str]) -> int:
     first = argv[0] if argv else None
-    if first is None or first in ("-h", "--help"):
+    if first == "help" and len(argv) > 1:
+        return _command([*argv[1:2], "--help"])
+    if first is None or first in ("-h", "--help", "help"):
         out(_help())
         return 2 if first is None else 0
     if first == "--version":

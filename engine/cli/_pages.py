@@ -1,0 +1,127 @@
+"""The pages of what no file and no diagnostic names: built-in rules and the codes of refused calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# What changes a call without being written in a rule file; `docs/pipeline.md` has them in their order.
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "envelope.empty": "Blank text or null becomes `{}`, where `{}` passes the schema.",
+        "envelope.decode-json": (
+            "JSON text inside JSON text is read: three readings at most, one change for each. The "
+            "model sent the arguments in quotes."
+        ),
+        "envelope.control-characters": (
+            "Raw line ends and tabs inside a JSON string are read as what they are."
+        ),
+        "envelope.duplicate-key": (
+            "A key that stands twice with equal values counts once. With two values the call is "
+            "refused (`duplicate-key`)."
+        ),
+        "envelope.complete": (
+            "Text that was cut right after a complete value is closed, if the whole then passes the "
+            "schema. Not under `policy conservative`, nor when the answer stopped in a way that is "
+            "not known as normal."
+        ),
+        "envelope.unwrap-array": "A list around one object goes, where an object is wanted.",
+        "envelope.unwrap-object": (
+            "`arguments`, `parameters`, `input`, `args`, `params` or `result` around the arguments "
+            "goes, if it is no field of the schema and what is inside passes. So does a whole call "
+            "with this tool's name."
+        ),
+        "repair.alias": (
+            "A required field is missing, and an `alias` rule of the tool reaches it: the key is moved there."
+        ),
+        "repair.drop-null": (
+            "Null, or the words `null`, `None` or empty text, at a field that is optional and "
+            "refuses it: the field is left out. Text is not left out on a tool that is known to "
+            "change things, `droppable` fields aside, and a key of a free map never is."
+        ),
+        "repair.drop-empty-object": ("`{}` at an optional field that wants a list: the field is left out."),
+        "repair.parse-json": ("Text where a list or an object is wanted, which is JSON for one, is read."),
+        "repair.parse-scalar": (
+            'Text that is canonical JSON for the one scalar type that is wanted (`"5"`, `"true"`; '
+            '`True`, `False` and `None` too) becomes that value. `"5.7"` is no integer, and `+7`, '
+            "`07` and `1e3` are left alone."
+        ),
+        "repair.scalar-to-text": (
+            "An integer or a boolean where only text is wanted becomes its JSON text. Floats do "
+            "not. Not under `policy conservative`."
+        ),
+        "repair.wrap-array": (
+            "One line of text, or an object, where a list of such is wanted becomes a list of one. "
+            "Text that looks like JSON, a list or markup is left alone."
+        ),
+        "repair.unwrap-array": (
+            'A list of one, or `{"item": …}`, where its item or a list is wanted becomes the item, '
+            "or the list."
+        ),
+        "repair.enum-case": (
+            "Text that is exactly one allowed value but for case and the space around it becomes "
+            "that value. Not under `policy conservative`."
+        ),
+        "repair.wrap-root": (
+            "Bare text that is no JSON, for a tool with a `root` rule, goes where that rule says."
+        ),
+        "name.trim": "White space and quotes around the tool's name go.",
+        "name.cut": (
+            "What follows `<|`, `</` or `[ARGS]` in the tool's name goes, unless arguments stand there."
+        ),
+        "name.prefix": "A leading `functions.`, `tools.` or `default_api.` goes.",
+        "name.index": "A trailing `:0` goes, with any number.",
+        "name.twice": "A name that is written twice in a row is one name.",
+        "name.server": (
+            "`mcp__SERVER__` in front goes if the rest is a registered name, or is added if one "
+            "registered name then fits. Another server's tool is another tool."
+        ),
+        "name.spelling": ("Case, `-`, `_` and CamelCase do not count, if one registered name then fits."),
+        "prepare": "The function of the tool's owner that the host registered changed the arguments.",
+    }
+)
+
+# The codes of `unrepairable`; `docs/verdict.md` lists them.
+CODES_OF_CALLS: Mapping[str, str] = MappingProxyType(
+    {
+        "schema": (
+            "The call does not fit the tool's schema, or is no object. The verdict's `issues` say where."
+        ),
+        "not-json": "The arguments are text that is no JSON.",
+        "truncated": (
+            "The arguments were cut off before their end. Half a command is another command, so "
+            "only what was cut right after a complete value is completed (`envelope.complete`)."
+        ),
+        "several-calls": (
+            "The arguments are several different objects: several calls. The model should send one "
+            "call for each."
+        ),
+        "duplicate-key": "A key stands twice with two values, and it cannot be told which was meant.",
+        "number": (
+            "A number is not finite, or cannot be kept exactly: `NaN`, `1e999`, more digits than a "
+            "double keeps."
+        ),
+        "surrogate": "A text or a name holds half of a surrogate pair, which is no text.",
+        "swallowed-parameter": (
+            "A field's value holds the markup of another field, which would be lost if the value "
+            "were taken as text."
+        ),
+        "lost-arguments": (
+            "The tool's name holds arguments or their markup, or a value is nothing but markup: "
+            "what the model sent is not where it belongs."
+        ),
+        "unknown-tool": (
+            "No registered tool has this name. The nearest name is proposed to the model and never taken."
+        ),
+        "limit": (
+            "The arguments are too large, nested too deep, or encoded too often. "
+            "`docs/limits-and-refusals.md` has the numbers."
+        ),
+        "hook": "A function of the tool's owner failed, so nothing was changed.",
+        "not-settled": (
+            "A changed call runs through the rules once more and must come out unchanged; the rule "
+            "that the message names would change it again. Such a rule is a mistake, or the value "
+            "was encoded twice."
+        ),
+    }
+)

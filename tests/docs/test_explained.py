@@ -1,0 +1,91 @@
+"""What `callgate explain` and `callgate help` say of everything that a verdict or a listing may name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from callgate.engine.cli._pages import BUILT_IN, CODES_OF_CALLS
+from callgate.engine.cli.main import main, names
+from callgate.engine.names import _FORMS
+from callgate.engine.plan import built_in_rules
+from callgate.rules.catalog import kinds
+from callgate.rules.reader import clause_usage
+
+ENGINE = Path(__file__).parents[2] / "engine"
+
+
+def shown(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capfd.readouterr().out
+
+
+def test_every_rule_that_no_file_writes_has_a_page(capfd: pytest.CaptureFixture[str]) -> None:
+    wanted = {*built_in_rules(), *(f"name.{form}" for form, _ in _FORMS), "prepare"}
+    assert set(BUILT_IN) == wanted
+    for name, text in BUILT_IN.items():
+        out = shown(capfd, "explain", name)
+        assert out.startswith(f"{name} (a built-in rule)\n\n")
+        assert " ".join(text.split()) in " ".join(out.split())
+
+
+def test_every_code_of_a_refused_call_has_a_page(capfd: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(path.read_text("utf-8") for path in ENGINE.glob("*.py"))
+    codes = set(re.findall(r'\bFault\(\s*"([a-z-]+)",\s', text))
+    assert codes == set(CODES_OF_CALLS)
+    for code, page in CODES_OF_CALLS.items():
+        out = shown(capfd, "explain", code)
+        assert f"{code} (the code of an unrepairable call)\n\n" in out
+        assert " ".join(page.split()) in " ".join(out.split())
+
+
+def test_a_word_that_is_a_kind_and_a_code_has_both_pages(capfd: pytest.CaptureFixture[str]) -> None:
+    out = shown(capfd, "explain", "schema")
+    assert out.startswith("schema ")
+    assert CODES_OF_CALLS["schema"].partition(".")[0] in out
+
+
+def test_a_misspelt_built_in_rule_is_answered_with_the_nearest_one(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "repair.parse-scaler"]) == 2
+    assert "did you mean `repair.parse-scalar`?" in capfd.readouterr().err
+
+
+def test_the_list_holds_the_built_in_rules_and_the_codes(capfd: pytest.CaptureFixture[str]) -> None:
+    out = shown(capfd, "explain")
+    assert all(f"\n  {name} " in out for name in (*BUILT_IN, *CODES_OF_CALLS))
+
+
+def test_a_page_of_a_kind_writes_its_clauses_as_the_checker_does(capfd: pytest.CaptureFixture[str]) -> None:
+    for word, kind in kinds().items():
+        usage = shown(capfd, "explain", word).partition("\n")[0]
+        for name, schema in kind.clauses.items():
+            assert clause_usage(name, schema) in usage, word
+    assert "from NAME, …" in shown(capfd, "explain", "alias").partition("\n")[0]
+    assert "`accepting` takes: string, number" in shown(capfd, "explain", "alias")
+
+
+def test_help_is_a_command_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert shown(capfd, "help") == shown(capfd, "--help")
+    for name in names():
+        assert shown(capfd, "help", name) == shown(capfd, name, "--help")
+    assert main(["help", "chek"]) == 2
+    assert "did you mean `check`?" in capfd.readouterr().err
+
+
+def test_check_of_files_that_cannot_be_read_claims_nothing_about_rules(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    missing = str(tmp_path / "nope.gate")
+    assert main(["check", missing]) == 2
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == (
+        "",
+        f"callgate: {missing}: cannot be read: No such file or directory\n",
+    )
+    good = tmp_path / "a.gate"
+    good.write_text("tool t { alias /a from b }\n", "utf-8")
+    assert main(["check", missing, str(good)]) == 2
+    err = capfd.readouterr().err
+    assert err.endswith("1 file, 1 rule, no tests: no errors, no warnings; 1 argument could not be used\n")
