@@ -48,7 +48,7 @@ BEGIN = frozenset({"tool", "alias", "deny", "a"})
 SOUP = st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join)
 TIGHT = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 ANY = st.text(max_size=60)  # lone surrogates too
-LAX = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
+LAX = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def words(_block: str | None) -> frozenset[str]:

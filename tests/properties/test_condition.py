@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.engine.condition import Env, Names, compile_condition
@@ -181,28 +181,24 @@ NAMES = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(CONDITIONS, NAMES, ARGUMENTS, ENVS, st.booleans())
 def test_a_compiled_condition_answers_as_its_plain_meaning_does(condition, names, arguments, env, positive):
     answer = compile_condition(condition, names, positive=positive)(arguments, arguments, env)
     assert answer is spec.evaluate(condition, names, arguments, env, positive=positive)
 
 
-@settings(max_examples=200, deadline=None)
 @given(CONDITIONS, NAMES, ARGUMENTS, ENVS)
 def test_unless_is_when_not(condition, names, arguments, env):
     answer = compile_condition(condition, names, unless=True)(arguments, arguments, env)
     assert answer is spec.evaluate(Not(condition), names, arguments, env)
 
 
-@settings(max_examples=300, deadline=None)
 @given(CONDITIONS, NAMES, ARGUMENTS, ENVS)
 def test_what_is_true_positively_is_true(condition, names, arguments, env):
     if compile_condition(condition, names, positive=True)(arguments, arguments, env) is True:
         assert compile_condition(condition, names)(arguments, arguments, env) is True
 
 
-@settings(max_examples=200, deadline=None)
 @given(CONDITIONS, NAMES, ARGUMENTS, st.sampled_from(["a", "b"]))
 def test_a_key_that_the_call_lacks_never_makes_the_positive_reading_true(condition, names, arguments, key):
     """Adding a place only adds what is positively there, unless the condition counts or compares wholes."""

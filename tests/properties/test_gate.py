@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 import callgate
 from callgate import InputError, Outcome
@@ -23,7 +23,6 @@ from .test_invariants import engine_of
 pytestmark = pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 
 
-@settings(max_examples=1200)
 @given(seeded(calls()))
 def test_what_the_gate_lets_pass_is_valid_unchanged_and_unobserved(call: Call) -> None:
     # Kills: a guard that is always false; a gate without the schema, the markup test, `deny`, or the default.
@@ -43,7 +42,6 @@ def test_what_the_gate_lets_pass_is_valid_unchanged_and_unobserved(call: Call) -
     assert verdict.issues == ()
 
 
-@settings(max_examples=500)
 @given(seeded(calls([], damage=False, open_tools=False)))
 def test_the_gate_lets_valid_calls_pass_where_there_are_no_rules(call: Call) -> None:
     # Kills: a gate that is always shut, which is right and slow. (A whole float goes the long way.)

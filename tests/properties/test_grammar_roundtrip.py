@@ -141,7 +141,7 @@ STATEMENTS = st.recursive(
 FILES = st.builds(
     File, st.lists(STATEMENTS, max_size=4).map(tuple), st.lists(COMMENTS, max_size=2).map(tuple)
 )
-LAX = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=100)
+LAX = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @LAX

@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as hs
 
 import callgate
@@ -42,7 +42,6 @@ from .strategies import (
     values_of,
 )
 
-MANY = settings(max_examples=600)  # they are cheap
 pytestmark = pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 
 
@@ -83,7 +82,6 @@ def identities(value: Any) -> list[int]:
 CASES = seeded(calls())
 
 
-@MANY
 @given(seeded(calls([], damage=False, open_tools=False)))
 def test_a_valid_call_comes_back_as_the_same_object_where_no_rule_fires(call: Call) -> None:
     # Kills: a pipeline that returns a copy; a gate that is always shut and a judge that copies.
@@ -98,7 +96,6 @@ def test_a_valid_call_comes_back_as_the_same_object_where_no_rule_fires(call: Ca
     assert verdict.issues == ()
 
 
-@MANY
 @given(CASES)
 def test_the_callers_objects_are_never_changed(call: Call) -> None:
     # Kills: `_Edit.put` and `replace` without their copies; an alias that pops from the object that it got.
@@ -114,7 +111,6 @@ def test_the_callers_objects_are_never_changed(call: Call) -> None:
         assert verdict.arguments is call.arguments
 
 
-@MANY
 @given(CASES)
 def test_a_repaired_call_fits_the_schema_says_why_and_stays_as_it_is(call: Call) -> None:
     # Kills: no validation after the repair; no stage 10; changes without notes or not told.
@@ -145,7 +141,6 @@ def test_a_repaired_call_fits_the_schema_says_why_and_stays_as_it_is(call: Call)
 UNSETTLED = ["html-entities", "html-entities", "anchor-bleed", "closing-tags", "structural", "alias"]
 
 
-@MANY
 @given(seeded(calls(UNSETTLED, open_tools=False)))
 def test_what_a_second_run_would_change_again_is_refused(call: Call) -> None:
     # Kills: no stage 10. (Most calls settle, so here the rules that may not are many.)
@@ -166,7 +161,6 @@ def test_text_that_was_encoded_twice_is_not_settled() -> None:
     assert engine.check(TOOL, {"path": "a &amp; b"}, model=MODEL).arguments == {"path": "a & b"}
 
 
-@MANY
 @given(CASES)
 def test_a_call_that_may_not_run_carries_no_changes_and_the_callers_own_object(call: Call) -> None:
     # Kills: `_unrepairable` and `_denied` that pass `work.changes`, or `final` in place of `arguments`.
@@ -262,7 +256,6 @@ def unmarked(text: str) -> str:
     return text.strip("^$ \n\t").casefold()
 
 
-@MANY
 @given(seeded(calls([*[each for each in REWRITES if each != "structural"], "root", "droppable"])))
 def test_every_scalar_of_the_result_was_sent(call: Call) -> None:
     # Kills: a repair that puts a default, `""` for null, a clamped number, an enum member, rounded digits.
@@ -343,7 +336,6 @@ KINDS = [
         pytest.param(EMPTY, id="empty"),
     ],
 )
-@settings(max_examples=600)
 @given(seeded(calls(KINDS, key=plain_keys, open_tools=False)))
 def test_a_call_with_odd_keys_gets_the_same_verdict_as_with_plain_ones(
     names: dict[str, str], call: Call
@@ -400,7 +392,6 @@ def test_one_and_true_and_one_point_nought_and_the_text_stay_distinct(one: Any, 
     assert callgate.compile("").check_text(TOOL, twice).code != ("several-calls" if same else None)
 
 
-@MANY
 @given(CASES)
 def test_what_no_change_names_keeps_its_exact_type(call: Call) -> None:
     # Kills: a decoder that reads `1.0` as 1; a copy through another JSON library.
@@ -418,7 +409,6 @@ def test_what_no_change_names_keeps_its_exact_type(call: Call) -> None:
             assert exact(verdict.arguments[key]) == exact(item)
 
 
-@settings(max_examples=400)
 @given(seeded(schemas()), hs.integers(0, 2**32))
 def test_generated_schemas_and_their_values_are_what_the_other_tests_take_them_for(
     schema: Any, seed: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.engine.schema import Fault, Schema, _faults
@@ -69,7 +69,6 @@ def shown(fault: Fault) -> tuple[Path, str]:
     return tuple(part for part in fault.path if part != ""), fault.keyword
 
 
-@settings(max_examples=300, deadline=None)
 @given(SCHEMAS, VALUES)
 def test_the_walk_finds_what_the_validator_finds(part: Any, value: Any) -> None:
     document = {"$defs": DEFS, "type": "object", "properties": {"v": part}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 from ..spec.pipeline import Answer, OutOfScope, Pipeline
 from .dice import seeded
@@ -57,28 +57,24 @@ def agree(call: Call) -> None:
 # that is closed; enum members compared with their case; a default that beats `allow`.
 
 
-@settings(max_examples=1000)
 @given(seeded(calls()))
 def test_the_engine_says_what_the_pages_say(call: Call) -> None:
     note(repr(call))
     agree(call)
 
 
-@settings(max_examples=800)
 @given(seeded(calls([], open_tools=False)))
 def test_the_repairs_that_the_schema_guides_are_those_of_the_page(call: Call) -> None:
     note(repr(call))
     agree(call)
 
 
-@settings(max_examples=500)
 @given(seeded(calls(["alias", "scalar", "structural", "deny", "ask", "allow"])))
 def test_permissions_judge_the_final_arguments_and_what_was_sent(call: Call) -> None:
     note(repr(call))
     agree(call)
 
 
-@settings(max_examples=500)
 @given(seeded(calls(["closing-tags", "grammar-tokens", "filesystem-path", "anchor-bleed", "html-entities"])))
 def test_what_stage_4_takes_away_is_what_the_page_says(call: Call) -> None:
     note(repr(call))
