@@ -64,6 +64,9 @@ class Place(Protocol):
     def declares(self, name: str) -> bool:
         """Is `name` a property that the schema names for the object here?"""
 
+    def requires(self, name: str) -> bool:
+        """Must the object here have this key, whatever else it has?"""
+
     @property
     def types(self) -> frozenset[str]:
         """The JSON types that may stand here (`integer` only where `number` may not)."""
@@ -74,6 +77,11 @@ class Place(Protocol):
     @property
     def is_pattern(self) -> bool:
         """Is the text here a regular expression (`format: regex`), or under an anchored `pattern`?"""
+
+
+def takes_none(place: Place | None, *types: str) -> bool:
+    """Does the schema certainly take none of these types at the place? False where it does not say."""
+    return place is not None and place.known and bool(place.types) and place.types.isdisjoint(types)
 
 
 class Log(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ...grammar.ast import STAR, Json
-from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 from ..strictjson import equal
 from ..values import TYPES, has_type
 
@@ -77,6 +77,14 @@ class Alias(Kind):
             if place is not None and name != canonical and place.declares(name):
                 message = f"`{name}` is a field of its own in the schema, so it is never moved"
                 yield Finding("G221", message, "leave it out of `from`", warning=True)
+        # Text can be read as every type, and into an array another rule may wrap what was moved.
+        accepted = frozenset(spec.clauses.get("accepting") or TYPES)
+        if place is None or "string" in accepted:
+            return
+        numbers = {"number", "integer"} if accepted & {"number", "integer"} else set()
+        if takes_none(place.child(canonical), "array", *accepted, *numbers):
+            message = f"the schema takes none of the types of `accepting` for `{canonical}`"
+            yield Finding("G226", message, "name a type that it takes", warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...grammar.ast import Json
-from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 
 _FOR = "kimi-k2"
 
@@ -46,6 +46,9 @@ class AnchorBleed(Kind):
         if place is not None and place.is_pattern:
             message = "the text here is a regular expression, so the rule never applies"
             yield Finding("G226", message, "take it away", warning=True)
+        # A text that is sent where an array or an object belongs can still be read as one.
+        elif takes_none(place, "string", "array", "object"):
+            yield Finding("G226", "the schema takes no text here", "take the rule away", warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

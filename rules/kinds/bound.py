@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from ...grammar.ast import Range
-from ..kind import Finding, Kind, Phase, Place, Selecting, Spec
+from ..kind import Finding, Kind, Phase, Place, Selecting, Spec, takes_none
 
 _WANTED: Final = {
     "integer": frozenset({"integer", "number"}),
@@ -55,7 +55,7 @@ class Bound(Kind):
                 )
             elif limits.low > limits.high:
                 yield Finding("G224", "the lower bound is above the upper one", "swap them", limits.span)
-        if place is not None and place.known and not _WANTED[named[0]] & place.types:
+        if takes_none(place, *_WANTED[named[0]]):
             yield Finding("G226", f"the schema takes no {named[0]} here", "bound a type that it takes")
 
 

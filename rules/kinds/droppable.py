@@ -19,6 +19,7 @@ class Droppable(Kind):
     keyword = "droppable"
     phase = Phase.SETTING
     selecting = Selecting.MANY
+    acts_on_parent = True
     note = "The field was empty and was left out."
     cost = "nothing on calls that pass the schema"
 
@@ -27,6 +28,13 @@ class Droppable(Kind):
         for pointer in spec.selectors:
             if not pointer.segments:
                 yield Finding("G225", "the whole value cannot be left out", "name a field", pointer.span)
+                continue
+            # The place is the object of the first selector, and says nothing of other ones.
+            *above, last = pointer.segments
+            beside = above == list(spec.selectors[0].segments[:-1])
+            if place is not None and beside and isinstance(last, str) and place.requires(last):
+                message = f"`{last}` is required in the schema, so it is never left out"
+                yield Finding("G226", message, "take it away", pointer.span, warning=True)
 
 
 KIND = Droppable

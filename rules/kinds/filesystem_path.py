@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from ...grammar.ast import Json
-from ..kind import Action, Example, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 
 _SCHEMES: Final = ("](http://", "](https://")
 LONGEST: Final = 4_096  # characters of a path; it also keeps the cost linear
@@ -33,6 +34,12 @@ class FilesystemPath(Kind):
         Example("filesystem-path /path", {"path": "[a.com](http://a.com/)"}, why="text and address differ"),
         Example("filesystem-path /path", {"path": 5}, why="no text"),
     )
+
+    @classmethod
+    def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
+        # One path that is sent where an array belongs can still be wrapped.
+        if takes_none(place, "string", "array"):
+            yield Finding("G226", "the schema takes no text here", "take the rule away", warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

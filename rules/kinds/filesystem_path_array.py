@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...grammar.ast import Json
-from ..kind import Action, Example, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 from .filesystem_path import unwrap
 
 
@@ -27,6 +29,12 @@ class FilesystemPathArray(Kind):
         Example("filesystem-path-array /files", {"files": "[a.ts](http://a.ts)"}, why="no array"),
         Example("filesystem-path-array /files", {"files": [["[a.ts](http://a.ts)"]]}, why="inside an item"),
     )
+
+    @classmethod
+    def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
+        if takes_none(place, "array"):
+            help_ = "write `filesystem-path`" if place and "string" in place.types else "take the rule away"
+            yield Finding("G226", "the schema takes no array here", help_, warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

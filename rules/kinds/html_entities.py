@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from ...grammar.ast import Json
-from ..kind import Action, Example, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 
 _ENTITY: Final = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,10})|#[xX]([0-9a-fA-F]{1,8}));")
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -34,6 +35,12 @@ class HtmlEntities(Kind):
         Example('html-entities /c for "grok"', {"c": "&#39;&#x27;"}, {"c": "''"}, model=_FOR),
         Example('html-entities /c for "grok"', {"c": "a & b &nbsp; &#0;"}, model=_FOR, why="no such entity"),
     )
+
+    @classmethod
+    def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
+        # A text that is sent where an array or an object belongs can still be read as one.
+        if takes_none(place, "string", "array", "object"):
+            yield Finding("G226", "the schema takes no text here", "take the rule away", warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

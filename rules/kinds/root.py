@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ...grammar.ast import STAR
-from ..kind import Finding, Kind, Phase, Place, Selecting, Spec
+from ..kind import Finding, Kind, Phase, Place, Selecting, Spec, takes_none
 
 
 class Root(Kind):
@@ -32,6 +32,16 @@ class Root(Kind):
             yield Finding(
                 "G225", "`root` needs the selector of one field", "write it without `*`, as `/field`"
             )
+        elif "in-array" not in spec.clauses:
+            if takes_none(place, "string"):
+                array = place is not None and "array" in place.types
+                help_ = "write `in-array`" if array else "name a field that takes text"
+                yield Finding("G226", "the schema takes no text here", help_, warning=True)
+        elif takes_none(place, "array"):
+            yield Finding("G226", "the schema takes no array here", "leave `in-array` out", warning=True)
+        elif place is not None and takes_none(place.child("0"), "string"):
+            message = "the schema takes no text in this array"
+            yield Finding("G226", message, "name a field that takes text", warning=True)
 
 
 KIND = Root

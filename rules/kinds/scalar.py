@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar, Final
 
 from ...grammar.ast import Json
-from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 from ..strictjson import DIGITS, JsonError, integer, number
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -59,7 +59,7 @@ class Scalar(Kind):
     @classmethod
     def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
         wanted = spec.clauses["as"]
-        if place is not None and place.known and not _WANTED[wanted] & place.types:
+        if takes_none(place, *_WANTED[wanted]):
             message = f"the schema takes no {wanted} here, so the rule never applies"
             yield Finding("G226", message, "take it away, or name the type of the schema", warning=True)
 

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...grammar.ast import Json
-from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec
+from ..kind import Action, Example, Finding, Kind, Log, Phase, Place, Selecting, Spec, takes_none
 from ..strictjson import JsonError, decode
+from ..values import TYPES
 
 _LIST: Final[Json] = {"properties": {"f": {"type": "array", "items": {"type": "string"}}}}
+_ANY: Final = frozenset(TYPES) - {"integer"}  # what a place takes of which the schema says nothing
+# A place that takes all of these takes every text, but for one that its length forbids.
+_TEXTS: Final = ("", "a", "Some words, 3 of them.", "/a/b-c_d.e", '["a"]')
 
 
 class StringOrArray(Kind):
@@ -41,13 +45,14 @@ class StringOrArray(Kind):
 
     @classmethod
     def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
-        if place is not None and place.known and "array" not in place.types:
-            yield Finding(
-                "G226",
-                "the schema takes no array here, so the rule never applies",
-                "take it away",
-                warning=True,
-            )
+        if takes_none(place, "array"):
+            message = "the schema takes no array here, so the rule never applies"
+            yield Finding("G226", message, "take it away", warning=True)
+        elif place is None or not place.known or place.types >= _ANY:
+            return
+        elif all(place.accepts(text) for text in _TEXTS):
+            message = "the schema takes a text here as it is, so the rule never applies"
+            yield Finding("G226", message, "take it away", warning=True)
 
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:

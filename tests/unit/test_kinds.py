@@ -424,6 +424,98 @@ def test_a_kind_that_the_schema_has_no_use_for_is_a_finding() -> None:
     assert findings("scalar /p as string", text) == []
 
 
+FIELDS: Json = {
+    "type": "object",
+    "required": ["s"],
+    "properties": {
+        "n": {"type": "integer"},
+        "s": {"type": "string"},
+        "l": {"type": "array", "items": {"type": "string"}},
+        "i": {"type": "array", "items": {"type": "integer"}},
+        "o": {"type": "object", "required": ["k"], "properties": {"k": {}, "m": {}}},
+        "either": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+        "word": {"anyOf": [{"enum": ["all"]}, {"type": "array", "items": {"type": "string"}}]},
+        "any": {},
+        "never": False,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "filesystem-path /n",
+        "filesystem-path /o",
+        'html-entities /n for "x"',
+        'anchor-bleed /n for "x"',
+        "filesystem-path-array /s",
+        "string-or-array /s",
+        "string-or-array /either",
+        "alias /s from zz accepting number",
+        "alias /n from zz accepting boolean, null",
+        "droppable /s",
+        "droppable /n, /s",
+        "droppable /o/k",
+        "root /n",
+        "root /l",
+        "root /s in-array",
+        "root /i in-array",
+    ],
+)
+def test_a_rule_for_what_the_schema_does_not_take_is_a_warning(rule: str) -> None:
+    assert findings(rule, FIELDS) == [("G226", "warning")]
+    assert findings(rule) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "filesystem-path /s",
+        "filesystem-path /l",
+        'html-entities /l for "x"',
+        'html-entities /o for "x"',
+        'anchor-bleed /s for "x"',
+        'closing-tags /n for "x"',  # `10</n>` then reads as a number
+        "filesystem-path-array /l",
+        "filesystem-path-array /either",
+        "string-or-array /l",
+        "string-or-array /word",
+        "alias /s from zz accepting string, number",
+        "alias /n from zz accepting number",
+        "alias /n from zz accepting string",
+        "alias /l from zz accepting object",
+        "droppable /n",
+        "droppable /o/m, /n",
+        "root /s",
+        "root /l in-array",
+        "root /either",
+    ],
+)
+def test_a_rule_that_can_do_its_work_has_no_finding(rule: str) -> None:
+    assert findings(rule, FIELDS) == []
+
+
+@pytest.mark.parametrize("field", ["any", "never"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "filesystem-path /F",
+        'html-entities /F for "x"',
+        'anchor-bleed /F for "x"',
+        "filesystem-path-array /F",
+        "string-or-array /F",
+        "scalar /F as number",
+        "bound /F boolean",
+        "alias /F from zz accepting number",
+        "droppable /F",
+        "root /F",
+        "root /F in-array",
+    ],
+)
+def test_nothing_is_said_of_a_place_whose_types_are_not_known(rule: str, field: str) -> None:
+    assert findings(rule.replace("/F", f"/{field}"), FIELDS) == []
+
+
 # leaked text ----------------------------------------------------------------------------------
 
 
