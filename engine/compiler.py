@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from fnmatch import fnmatchcase
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -81,11 +80,13 @@ class Unit:
     def file(self) -> str:
         return self.source.file
 
-    def rules(self) -> list[tuple[Unit, Written]]:
-        """Every rule of the file and of what it uses, in order."""
+    def rules(self, seen: set[int]) -> list[tuple[Unit, Written]]:
+        """Every rule of the file and of what it uses, in order; a pack in `seen` counted already."""
         found: list[tuple[Unit, Written]] = []
-        for item in self.items:
-            found += item.rules() if isinstance(item, Unit) else [(self, item)]
+        if id(self) not in seen:
+            seen.add(id(self))
+            for item in self.items:
+                found += item.rules(seen) if isinstance(item, Unit) else [(self, item)]
         return found
 
     def reach(self) -> set[int]:
@@ -100,11 +101,13 @@ class Unit:
         return found
 
     def units(self) -> list[Unit]:
-        """The file and what it uses, in the order in which they were written."""
-        found: list[Unit] = []
+        """The file and what it uses, each once, in the order in which they count."""
+        found: dict[int, Unit] = {}
         for item in self.items:
-            found += item.units() if isinstance(item, Unit) else []
-        return [*found, self]
+            if isinstance(item, Unit):
+                found.update((id(unit), unit) for unit in item.units())
+        found[id(self)] = self
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +159,22 @@ class Compiler:
             unit = self._pack(name, None, None, ())
             if unit is not None:
                 tops.append(unit)
-        tops += [self._unit(text, top=True, above=()) for text in texts]
+        tops += [self._top(text) for text in texts]
+        for name in self.lets:
+            if name != "cwd" and not any(name in unit.lets for top in tops for unit in top.units()):
+                message = f"a value is given for `{name[:64]}`, and no file has a `let` of this name"
+                self.found.append(Diagnostic("G114", message, file="<lets>"))
         return self.link(tuple(tops))
+
+    def _top(self, text: RuleText) -> Unit:
+        """A top file; one that is a pack counts once, also where another file uses it."""
+        unit = self._unit(text, top=True, above=())
+        if unit.pack is not None:
+            known = self._units.setdefault(unit.pack.name, unit)
+            if known.source.text == text.text:
+                known.top = True
+                return known
+        return unit
 
     def link(self, tops: tuple[Unit, ...], *, own_values: bool = False) -> Compiled:
         """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
@@ -221,7 +238,6 @@ class Compiler:
                 if index or unit.pack is not None:
                     self._error(unit, "G503", "`pack` stands first, and once", statement)
                 unit.pack = declared
-                unit.newer = unit.newer or False
             case Requires():
                 self._requires(unit, declared, statement)
             case Use():
@@ -287,6 +303,12 @@ class Compiler:
         self.found += check_rule(kind, replace(spec, functions=self.functions), None, unit.file)
         if kind.phase is Phase.NAME and len(block.names) != 1:
             self._error(unit, "G227", f"`{spec.keyword}` stands in a block of one tool", statement)
+        elif kind.phase is Phase.NAME and block.in_glob:
+            stars = block.names[0].text.count("*")
+            for name in spec.clauses.get("from", ()):
+                if name.count("*") != stars or "?" in block.names[0].text:
+                    message = f"`{name[:64]}` leaves open which tool of `{block.names[0].text[:64]}` is meant"
+                    self._error(unit, "G227", message, statement, "write a `*` for each `*` of the block")
         unit.items.append(Written(kind, spec, block, statement))
 
     def _with_schema(self, unit: Unit, kind: type[Kind], spec: Spec) -> Spec | None:
@@ -375,10 +397,7 @@ class Compiler:
                 self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
                 return None
             known = self._unit(source, top=False, above=(*above, name))
-            first = name not in self._units
-            self._units.setdefault(name, known)
-        else:
-            first = False
+            self._units[name] = known
         if known.pack is not None and known.pack.name != name:
             self._report("G509", f"the pack `{name}` calls itself `{known.pack.name}`", unit, statement)
         version = known.pack.version if known.pack is not None else None
@@ -386,7 +405,7 @@ class Compiler:
             self._report("G510", f"`{name}` is {version or 'without a version'}, not {spec}", unit, statement)
         if unit is not None:
             unit.uses.append(known)
-        return known if first else None
+        return known
 
     # All files --------------------------------------------------------------------------------
 
@@ -434,8 +453,7 @@ class Compiler:
         written = [(unit, item) for unit in units for item in unit.items if isinstance(item, Written)]
         for unit in units:
             for declared, block in unit.disables:
-                if not self._in_time(unit, declared):
-                    continue
+                self._check_day(unit, declared)
                 inside = unit.reach()
                 own = {id(item) for item in unit.items if isinstance(item, Written)}
                 names = tuple(each.text for each in block.names if not each.glob) if block else ()
@@ -450,7 +468,7 @@ class Compiler:
                         if reached and fits(pattern, item.name, item.spec.title, item.spec.keyword):
                             off.setdefault(id(item), []).append((names, globs))
                             hits += 1
-                    if any(fnmatchcase(name, pattern) for name in built_in_rules()):
+                    if any(glob_matches(pattern, name) for name in built_in_rules()):
                         listed.append(pattern)
                     elif not hits:
                         known = [each.name for _, each in written if block or id(each) not in own]
@@ -469,10 +487,10 @@ class Compiler:
                     built_in.append(ir.Disabled(tuple(listed), names, globs))
         return built_in
 
-    def _in_time(self, unit: Unit, declared: Disable) -> bool:
+    def _check_day(self, unit: Unit, declared: Disable) -> None:
         """Past its day a `disable` is an error in `check` (`strict`); in `load` it holds, with a warning."""
         if declared.until is None:
-            return True
+            return
         left = (date.fromisoformat(declared.until) - self.today).days
         if left < 0:
             severity = Severity.ERROR if self.strict else Severity.WARNING
@@ -482,7 +500,6 @@ class Compiler:
         elif left <= WARN_DAYS:
             message = f"this `disable` ends on {declared.until}, in {left} days"
             self.found.append(Diagnostic("G109", message, declared.span, Severity.WARNING, "", unit.file))
-        return True
 
     def _settings(self, tops: tuple[Unit, ...]) -> tuple[tuple[ir.PolicyRule, ...], ir.Default]:
         policies: list[ir.PolicyRule] = []
@@ -533,7 +550,7 @@ def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
     known = [name, kind, title] if kind == "structural" and title is not None else [name, kind]
     if entry in known:
         return True
-    return ("*" in entry or "?" in entry) and any(fnmatchcase(each, entry) for each in known)
+    return ("*" in entry or "?" in entry) and any(glob_matches(entry, each) for each in known)
 
 
 def _share(one: ToolBlock, other: ToolBlock) -> bool:
@@ -555,10 +572,8 @@ def _same_models(one: Policy, other: Policy) -> bool:
 
 
 def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
-    found: list[tuple[Unit, Written]] = []
-    for top in tops:
-        found += top.rules()
-    return found
+    seen: set[int] = set()
+    return [each for top in tops for each in top.rules(seen)]
 
 
 def _name_rules(unit: Unit) -> None:
@@ -622,24 +637,18 @@ def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
     return digest.hexdigest()
 
 
-def _mutating(units: list[Unit]) -> frozenset[str]:
-    """The tools that `ground` blocks list as changing things."""
-    found: set[str] = set()
+def _mutating(units: list[Unit]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The tools that `ground` blocks list as changing things: names, globs."""
+    atoms: list[Word | Text] = []
     for unit in units:
         for statement in unit.tree.statements:
             for inner in (statement.block or ()) if statement.word.text == "ground" else ():
-                if inner.word.text == "mutates":
-                    found.update(_names_of(inner))
-                elif inner.word.text == "shell":
-                    found.update(_names_of(inner)[:1])
-    return frozenset(found)
-
-
-def _names_of(statement: Statement) -> list[str]:
-    atoms = [atom for group in statement.items for atom in group]
-    return [
-        atom.text if isinstance(atom, Word) else atom.value for atom in atoms if isinstance(atom, Word | Text)
-    ]
+                listed = [atom for group in inner.items for atom in group if isinstance(atom, Word | Text)]
+                if inner.word.text in ("mutates", "shell"):
+                    atoms += listed if inner.word.text == "mutates" else listed[:1]
+    texts = [atom.text if isinstance(atom, Word) else atom.value for atom in atoms]
+    globs = tuple(atom.value for atom in atoms if isinstance(atom, Text) and set("*?") & set(atom.value))
+    return frozenset(texts).difference(globs), globs
 
 
 def _ordered(found: list[Diagnostic], units: list[Unit]) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ..grammar.ast import Json
+from ..rules.kind import Phase
 from . import messages
 from .condition import Env
 from .domain import Fault, Limits, value_fault
@@ -16,9 +17,9 @@ from .gate import Gate, make_gate
 from .ir import Rule, RuleSet
 from .names import Names, Rename, settle
 from .pipeline import judge
-from .plan import Hook, Index, Plan, make_plan
-from .schema import Schema
-from .tools import Tools, read_tools
+from .plan import Hook, Index, Plan, applies_to_model, make_plan
+from .schema import Schema, check_domain
+from .tools import Tools, own_copy, read_tools
 from .verdict import Change, Outcome, Verdict
 
 _PLANS = 4096  # kept: a model can call as many names as it likes
@@ -42,12 +43,13 @@ class Engine:
     ) -> None:
         self.rules = rules
         self.limits = limits or Limits()
-        self._given = tools
-        self._tools = read_tools(tools)
+        self._given = own_copy(tools)
+        self._tools = read_tools(self._given)
         self._prepare = dict(prepare or {})
         self._names = Names.of(self._tools) if self._tools is not None else None
         self._source = rules.source
         self._index = Index(rules.rules)
+        self._renaming = tuple(rule for rule in rules.rules if rule.kind.phase is Phase.NAME)
         self._plans: dict[tuple[str, str | None], tuple[Gate, Plan]] = {}
         # The same as `_plans`; a name alone stands for no model, which is found faster than a pair.
         self._known: dict[str | tuple[str, str], tuple[Gate, Plan]] = {}
@@ -142,7 +144,7 @@ class Engine:
         renamed: tuple[Change, ...] = ()
         fault = _bad_name(name)
         if fault is None and self._names is not None and name not in self._names.registered:
-            found = settle(name, self._names, self._renames(name, model_id))
+            found = settle(name, self._names, self._renames(model_id))
             if isinstance(found, Fault):
                 fault = found
             else:
@@ -191,6 +193,7 @@ class Engine:
         self, document: Json, tool: str
     ) -> tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]:
         """A schema given with a call, compiled once for equal documents."""
+        check_domain(document, f"the schema of `{tool[:64]}`")  # the key tells only JSON values apart
         try:
             key = msgspec.json.encode(document)
         except (TypeError, ValueError, OverflowError, RecursionError):
@@ -203,15 +206,10 @@ class Engine:
             self._schemas[key] = found
         return found
 
-    def _renames(self, name: str, model: str | None) -> tuple[Rename, ...]:
+    def _renames(self, model: str | None) -> tuple[Rename, ...]:
         """The `rename` rules in force for a model, in order."""
-        from .plan import applies_to_model
-
-        found = []
-        for rule in self.rules.rules:
-            if rule.kind.phase.value == "name" and not rule.spec.shadow and applies_to_model(rule, model):
-                found.extend(_rename(rule))
-        return tuple(found)
+        rules = [rule for rule in self._renaming if applies_to_model(rule, model)]
+        return tuple(rename for rule in rules for rename in _rename(rule))
 
     def _unknown(self, name: str, arguments: object, fault: Fault) -> Verdict:
         received = messages.text_of(arguments, messages.RECEIVED)

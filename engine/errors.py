@@ -33,6 +33,9 @@ class RuleFileError(CallgateError):
         self.diagnostics = diagnostics
         self.text = text
 
+    def __reduce__(self) -> tuple[type[RuleFileError], tuple[tuple[Diagnostic, ...], str]]:
+        return (type(self), (self.diagnostics, self.text))
+
 
 class NotAllowed(CallgateError):
     """A call that may not run as it is. `verdict` says why; the message is what the model should read."""

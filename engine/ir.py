@@ -63,6 +63,6 @@ class RuleSet:
     policies: tuple[PolicyRule, ...] = ()
     default: Default = Default()
     disabled: tuple[Disabled, ...] = ()
-    mutating: frozenset[str] = frozenset()  # tools known to change things
+    mutating: tuple[frozenset[str], tuple[str, ...]] = (frozenset(), ())  # tools known to change things
     source: Source = field(default_factory=lambda: Source("", ()))
     functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=dict)

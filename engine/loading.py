@@ -12,14 +12,14 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
 from .checker import check_tools
 from .compiler import Compiled, Compiler
-from .domain import Limits
+from .domain import Limits, value_fault
 from .engine import Engine
-from .errors import CallgateWarning, RuleFileError
+from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
 from .packs import Library, Packs, RuleText, read_rule_file
 from .plan import Hook
 from .ruletest import run_tests
-from .tools import Tools, read_tools
+from .tools import Tools, own_copy, read_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def compile_rules(
     tools: Tools | None = None,
     packs: Packs | None = None,
     file: str = "<text>",
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     lets: Mapping[str, Json] | None = None,
     limits: Limits | None = None,
     prepare: Mapping[str, Hook] | None = None,
@@ -97,7 +97,10 @@ def compile_rules(
         RuleFileError: the rules have errors, or their tests fail; it holds every diagnostic.
         SchemaError: a tool's schema cannot be used.
     """
-    texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
+    _check_options(text, lets, prepare, functions, limits)
+    tools = own_copy(tools)
+    where = Path(folder) if folder is not None else None
+    texts = [RuleText(text, file, where)] if isinstance(text, str) else list(text)
     checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
     if checked.failed:
         raise RuleFileError(checked.diagnostics, checked.text())
@@ -105,6 +108,19 @@ def compile_rules(
         if each.severity is Severity.WARNING:
             warnings.warn(f"{each.file}: {each.message}", CallgateWarning, stacklevel=3)
     return Engine(checked.rules, tools, limits=limits, prepare=prepare)
+
+
+def _check_options(text: object, lets: object, prepare: object, functions: object, limits: object) -> None:
+    """Raise InputError for an option of a wrong type, before anything is done with it."""
+    if not isinstance(text, str | Iterable) or isinstance(text, bytes):
+        raise InputError(f"rules are text, not `{type(text).__name__}`")
+    for name, given in (("lets", lets), ("prepare", prepare), ("functions", functions)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"`{name}` is a mapping, not `{type(given).__name__}`")
+    if limits is not None and not isinstance(limits, Limits):
+        raise InputError(f"`limits` are `Limits`, not `{type(limits).__name__}`")
+    if isinstance(lets, Mapping) and value_fault(dict(lets), Limits()) is not None:
+        raise InputError("a value of `lets` is no JSON value that can be used")
 
 
 def read_files(paths: Iterable[Path]) -> list[RuleText]:

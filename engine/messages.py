@@ -62,6 +62,8 @@ def describe(keyword: str, facts: dict[str, Any]) -> str:
             return f"must match the pattern `{_short(facts.get('pattern'))}`"
         case "multipleOf":
             return f"must be a multiple of {facts.get('multiple_of', limit)}"
+        case "depth":
+            return "is nested too deeply for its schema"
         case "uniqueItems":
             return "must have no two equal items"
         case "anyOf":
@@ -75,9 +77,10 @@ def describe(keyword: str, facts: dict[str, Any]) -> str:
 def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: str | None = None) -> str:
     """For the model: what was wrong, what is wanted, and what was received, cut at 300 characters."""
     lines = [lead or f"The arguments of `{_short(tool)}` do not fit. Send the call again with:"]
-    lines += [f"- {each.path or 'the arguments'}: {each.message}" for each in issues[:ISSUES]]
-    if len(issues) > ISSUES:
-        lines.append(f"- and {len(issues) - ISSUES} more")
+    shown = dict.fromkeys(f"- {_short(each.path) or 'the arguments'}: {each.message}" for each in issues)
+    lines += list(shown)[:ISSUES]
+    if len(shown) > ISSUES:
+        lines.append(f"- and {len(shown) - ISSUES} more")
     lines.append(f"Received: {text_of(received, RECEIVED)}")
     return sendable("\n".join(lines))
 

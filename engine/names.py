@@ -76,7 +76,7 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
                     Change(rule, kind, "name", "", note or usual) for rule, kind, note in steps
                 )
     near = nearest(name, names.registered)
-    listed = ", ".join(f"`{each}`" for each in sorted(names.registered)[:20])
+    listed = ", ".join(f"`{each[:64]}`" for each in sorted(names.registered)[:20])
     help_text = (
         f"Did you mean `{near}`?"
         if near

@@ -65,6 +65,8 @@ class Library:
         self._texts: dict[str, str] = dict(named) if isinstance(named, Mapping) else {}
         self._paths: dict[str, Path] = {}
         self.first: list[str] = list(self._texts)  # what comes before the rule text, in order
+        if named is not None and not isinstance(named, Path | Iterable):
+            raise PackError(f"packs are names, paths or texts by name, not `{type(named).__name__}`")
         entries = (
             [named] if isinstance(named, str | Path) else [] if isinstance(named, Mapping) else named or []
         )

@@ -27,7 +27,6 @@ from .envelope import (
     several_calls,
     unwrap,
 )
-from .errors import InputError
 from .plan import Permit, Plan, Step
 from .repair import Run, one_pass
 from .schema import Fault as Misfit
@@ -238,7 +237,7 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | Non
         try:
             prepared = plan.prepare(deepcopy(value))
             fault = value_fault(prepared, plan.limits)
-        except (InputError, Exception):  # the owner's code may raise anything
+        except Exception:  # the owner's code may raise anything
             raise _Refused(_HOOK) from None
         if fault is not None:
             raise _Refused(_HOOK)
@@ -348,7 +347,7 @@ def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
     for segment in reversed(root.segments):
         value = {str(segment): value}
     where = pointer(tuple(map(str, root.segments)))
-    note = f"You sent bare text; it was taken as `{where}`. Send a JSON object."
+    note = root.note or f"You sent bare text; it was taken as `{where}`. Send a JSON object."
     work.changes.append(Change("repair.wrap-root", "repair.wrap-root", "repair", where, note))
     return _preprocess(plan, value, work, env)
 

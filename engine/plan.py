@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from string import Template
 from typing import Any, TypeAlias, cast
 
@@ -66,6 +65,7 @@ class Root:
     rule: str
     segments: tuple[Segment, ...]
     in_array: bool
+    note: str | None  # the rule's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def make_plan(
         for disabled in rules.disabled
         if not (disabled.tools or disabled.globs) or _for_tool(disabled.tools, disabled.globs, tool)
         for name in _BUILT_IN
-        if any(fnmatchcase(name, pattern) for pattern in disabled.rules)
+        if any(glob_matches(pattern, name) for pattern in disabled.rules)
     )
     steps: list[Step] = []
     aliases: list[AliasStep] = []
@@ -172,7 +172,7 @@ def make_plan(
                         )
                     )
         elif kind.keyword == "root" and root is None and not spec.shadow:
-            root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")))
+            root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")), spec.note)
         elif kind.keyword == "droppable":
             droppable.extend(each.segments for each in spec.selectors)
         elif kind.phase is Phase.BOUND and kind.in_force:
@@ -188,7 +188,7 @@ def make_plan(
             tuple(aliases),
             limits,
             off_repairs,
-            mutates or tool in rules.mutating,
+            mutates or _for_tool(*rules.mutating, tool),
             tuple(droppable),
             tuple(bounded),
         )
@@ -238,7 +238,7 @@ def built_in_rules() -> tuple[str, ...]:
     return _BUILT_IN
 
 
-def _for_tool(names: tuple[str, ...], globs: tuple[str, ...], tool: str) -> bool:
+def _for_tool(names: Container[str], globs: tuple[str, ...], tool: str) -> bool:
     return tool in names or any(glob_matches(glob, tool) for glob in globs)
 
 
@@ -247,9 +247,9 @@ def glob_matches(glob: str, name: str) -> bool:
     return glob == "*" or compile_glob(glob).fullmatch(name) is not None
 
 
-@cache
+@lru_cache(1024)
 def compile_glob(glob: str) -> Any:
-    """A glob of a rule file as a linear regular expression; at most one for each glob that is written."""
+    """A glob of a rule file as a linear regular expression."""
     text = "".join(".*" if each == "*" else "." if each == "?" else _literal(each) for each in glob)
     return compile_regex(f"(?s:{text})")
 

@@ -7,7 +7,7 @@ says so, 7. `$ref` resolves inside the document and the drafts' own metaschemas 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,9 +31,11 @@ _ROOT = "urn:callgate:root"
 _SCHEMA_LIMITS = Limits(input_bytes=1 << 26, depth=100)
 _BACKTRACKS = 100_000  # the bound of the engine for patterns that have no linear form
 _VIEWS = 4096  # kept for one schema
+_CHILDREN = 256  # kept for one place
 _UNFOLLOWED = frozenset(
     {"$dynamicRef", "$recursiveRef", "if", "then", "else", "dependentSchemas", "dependencies", "not", "$id"}
 )
+_LEVELS = 4  # of unions inside each other
 _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
@@ -54,12 +56,7 @@ class Schema:
     """
 
     def __init__(self, document: Json, what: str = "the schema") -> None:
-        try:
-            fault = value_fault(document, _SCHEMA_LIMITS)
-        except InputError as error:
-            raise SchemaError(f"{what}: {error}") from None
-        if fault is not None:
-            raise SchemaError(f"{what}: {fault.message}")
+        check_domain(document, what)
         if type(document) is not dict and type(document) is not bool:
             raise SchemaError(f"{what}: a JSON Schema is an object, `true` or `false`")
         # A copy, so that nobody can change it behind the compiled form.
@@ -78,6 +75,10 @@ class Schema:
                 raise SchemaError(f"{what}: {_reason(first)}") from None
         self.is_valid = self._validator.is_valid
         self._views: dict[View, View] = {}
+        try:
+            self.part({"$ref": f"{_ROOT}#"})  # a relative `$id` would fail here, and not in a call
+        except _FAILURES as error:
+            raise SchemaError(f"{what}: {_reason(error)}") from None
         self._spots: dict[str, Any] = {}
         fields = plain_fields(self.document)
         self._lacking: Lacking | None = None
@@ -117,7 +118,7 @@ class Schema:
         lacking = self._lacking(value) if type(value) is dict and self._lacking is not None else None
         if lacking is not None:
             return lacking[:most]
-        found = collect(self, value, most)
+        found = self._guarded(lambda: collect(self, value, most, ("",)))
         found.sort(key=lambda each: (_order(each.path), each.keyword))
         return found
 
@@ -132,6 +133,18 @@ class Schema:
         if "allOf" in spot:
             more += [f"{pointer}/allOf/{n}" for n in range(len(spot["allOf"]))]
         return more
+
+    def _guarded(self, find: Callable[[], list[Fault]]) -> list[Fault]:
+        """Faults, or where the native part gives up (a value too deep for it), one that says so."""
+        try:
+            return find()
+        except _FAILURES:
+            return [_fault((), "depth", {})]
+
+    def has_type(self, value: Json, names: list[str]) -> bool:
+        """Is the value of one of the types that a schema names? `1.0` is an integer."""
+        kind = type_name(value)
+        return kind in names or (kind == "integer" and "number" in names)
 
     def validator_at(self, pointer: str) -> Any:
         """The validator for the subschema at a pointer, compiled once."""
@@ -193,19 +206,31 @@ class View:
     schema: Schema
     every: tuple[str, ...]  # pointers into the document
     groups: tuple[tuple[View, ...], ...] = ()
-    above: frozenset[str] = frozenset()  # pointers that led here, so that a reference in a circle ends
+    level: int = 0  # how many unions inside each other led here; past the last one none is opened
 
     known = True
 
     def child(self, segment: Segment) -> View:
         """The place one segment below."""
+        known = self._children.get(segment)
+        if known is None:
+            known = self._child(segment)
+            if len(self._children) < _CHILDREN:
+                self._children[segment] = known
+        return known
+
+    @cached_property
+    def _children(self) -> dict[Segment, View]:
+        return {}
+
+    def _child(self, segment: Segment) -> View:
         spots, options = self._open
         every: list[str] = []
         groups: list[tuple[View, ...]] = []
         for pointer, spot in spots:
             _below(pointer, spot, segment, every, groups, self.schema)
         for group in options:
-            below = tuple(option.child(segment) for option in group)
+            below = tuple(dict.fromkeys(option.child(segment) for option in group))
             if all(option.every or option.groups for option in below):
                 groups.append(below)
         return self.schema.shared(View(self.schema, tuple(dict.fromkeys(every)), tuple(groups)))
@@ -223,7 +248,13 @@ class View:
 
     def faults(self, value: Json, most: int) -> list[Fault]:
         """Where a value for this place does not fit; paths are relative to the place."""
-        return [] if self.validator is None else _faults(self.validator, value, most)
+        schema = self.schema
+        found = schema._guarded(lambda: collect(schema, value, most, reversed(self.every)))
+        for group in self.groups:
+            if not any(option.accepts(value) for option in group):
+                found.append(_fault((), "anyOf", {}))
+        found.sort(key=lambda each: (_order(each.path), each.keyword))
+        return found[:most]
 
     @cached_property
     def validator(self) -> Any:
@@ -263,15 +294,17 @@ class View:
     def followed(self) -> bool:
         """Is all that the schema says here of names of properties found by this view?"""
         spots = self._open[0]
-        if len(spots) >= _FOLLOWED or len(self.above) + len(spots) >= _FOLLOWED:
+        if len(spots) >= _FOLLOWED:
             return False
         for _, spot in spots:
             if isinstance(spot, dict):
                 if not spot.keys().isdisjoint(_UNFOLLOWED):
                     return False
+                if self.level >= _LEVELS and ("anyOf" in spot or "oneOf" in spot):
+                    return False
                 if "$ref" in spot and not self._reaches(spot["$ref"]):
                     return False
-        return True
+        return all(option.followed for group in self.branches for option in group)
 
     def _reaches(self, reference: Any) -> bool:
         target = _target(reference)
@@ -340,13 +373,16 @@ class View:
 
     @cached_property
     def _open(self) -> tuple[tuple[tuple[str, Any], ...], tuple[tuple[View, ...], ...]]:
-        """Its subschemas with `$ref` and `allOf` followed, and its groups with those found on the way."""
+        """Its subschemas with `$ref` and `allOf` followed, and its groups with those found on the way.
+
+        Views of branches are shared by pointer and level, so that a graph of unions is no tree of paths.
+        """
         found: dict[str, Any] = {}
         groups = list(self.groups)
         queue = list(self.every)
         while queue and len(found) < _FOLLOWED:
             pointer = queue.pop(0)
-            if pointer in found or pointer in self.above:
+            if pointer in found:
                 continue
             spot = self.schema.at(pointer)
             if spot is MISSING:
@@ -362,15 +398,14 @@ class View:
                     continue
             if isinstance(spot.get("allOf"), list):
                 queue.extend(f"{pointer}/allOf/{index}" for index in range(len(spot["allOf"])))
-        above = self.above | found.keys()
-        if len(above) < _FOLLOWED:
+        if self.level < _LEVELS:
+            shared, level = self.schema.shared, self.level + 1
             for pointer, spot in found.items():
                 for word in ("anyOf", "oneOf"):
                     if isinstance(spot, dict) and isinstance(spot.get(word), list):
-                        branches = range(len(spot[word]))
-                        groups.append(
-                            tuple(View(self.schema, (f"{pointer}/{word}/{n}",), (), above) for n in branches)
-                        )
+                        branches = [f"{pointer}/{word}/{n}" for n in range(len(spot[word]))]
+                        views = [shared(View(self.schema, (each,), (), level)) for each in branches]
+                        groups.append(tuple(views))
         return tuple(found.items()), tuple(groups)
 
 
@@ -398,6 +433,16 @@ class Open:
 
     def under(self, path: tuple[Segment | int, ...]) -> Open:
         return self
+
+
+def check_domain(document: Json, what: str) -> None:
+    """Raise SchemaError unless the document is a value of the JSON domain, within the limits of schemas."""
+    try:
+        fault = value_fault(document, _SCHEMA_LIMITS)
+    except InputError as error:
+        raise SchemaError(f"{what}: {error}") from None
+    if fault is not None:
+        raise SchemaError(f"{what}: {fault.message}")
 
 
 def _below(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,6 +22,15 @@ class Tool:
     name: str
     schema: Schema | None
     mutates: bool = False
+
+
+def own_copy(tools: Tools | None) -> Any:
+    """The tools as plain values of our own, so that nobody changes them later; an iterator is read once."""
+    if tools is None or isinstance(tools, str | bytes):
+        return tools
+    if isinstance(tools, Mapping):
+        return deepcopy(dict(tools))
+    return [deepcopy(dict(each)) if isinstance(each, Mapping) else each for each in tools]
 
 
 def read_tools(tools: Tools | None) -> dict[str, Tool] | None:

@@ -461,5 +461,10 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "the rule never applies to it. Leave the name out.",
             Severity.WARNING,
         ),
+        "G114": Code(
+            "value without a `let`",
+            "The host gives a value for a name that no `let` of the files has, so nothing would use it. "
+            "Write `let NAME = …` in the rule file, or correct the name.",
+        ),
     }
 )
