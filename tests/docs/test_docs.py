@@ -251,20 +251,25 @@ def test_a_stranger_adds_a_kind_by_following_the_page(tmp_path: Path) -> None:
     for block in blocks(DOCS / "adding-a-kind.md"):
         if block.file is not None:
             (copy / block.file).write_text(block.text, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    source = str(copy / "src")
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": source, "MYPYPATH": source, "NO_COLOR": "1"}
 
-    def run(*command: str) -> str:
+    def run(command: str, status: int = 0) -> str:
         done = subprocess.run(
-            [sys.executable, *command], cwd=copy, env=environment, capture_output=True, text=True, check=False
+            ["bash", "-c", command], cwd=copy, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, f"$ {command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    assert str(copy / "src") in run("-c", "import callgate; print(callgate.__file__)")
-    assert "Strip white space" in run("-m", "callgate", "explain", "trim")
-    assert "kinds.md" in run("docs/generate.py")
+    assert source in run('python -c "import callgate; print(callgate.__file__)"')
+    (commands,) = [block for block in blocks(DOCS / "adding-a-kind.md") if block.language == "text"]
+    generate, explain, tests, style = [line.partition("#")[0].strip() for line in commands.text.splitlines()]
+    assert "kinds.md" in run(generate)
     assert "\n## trim\n" in (copy / "docs" / "kinds.md").read_text("utf-8")
-    shown = run(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/unit/test_kind_examples.py", "-k", "trim"
-    )
-    assert re.search(r"\b4 passed\b", shown), shown
+    assert "Strip white space" in run(explain)
+    assert re.search(r"\b4 passed\b", run(f"{tests} -p no:cacheprovider"))
+    assert "Success" in run(style)
+    kind = copy / "rules" / "kinds" / "trim.py"
+    kind.write_text(kind.read_text("utf-8").replace("-> Json:", "-> int:"), "utf-8")
+    assert "rules/kinds/trim.py" in run(style, status=1)  # so it is this copy that is looked at
