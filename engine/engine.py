@@ -22,6 +22,7 @@ from .schema import Schema, check_domain
 from .tools import Tools, own_copy, read_tools
 from .verdict import Change, Outcome, Verdict
 
+_LONGEST = 1024  # code points of a name whose plan is kept
 _PLANS = 4096  # kept: a model can call as many names as it likes
 _SCHEMAS = 256
 
@@ -138,7 +139,7 @@ class Engine:
         text: bool,
     ) -> Verdict:
         name = _text("the tool's name", tool)
-        model_id = None if model is None else _text("the model id", model)
+        model_id = None if model is None else _text("the model id", model) or None
         stop = None if stop_reason is None else _text("the stop reason", stop_reason)
         env = None if context is None else Env(context=_context(context))
         renamed: tuple[Change, ...] = ()
@@ -184,6 +185,8 @@ class Engine:
             if len(plans) >= _PLANS:
                 plans.clear()
                 self._known.clear()
+            if len(tool) > _LONGEST:
+                return entry  # nobody calls a tool like that twice
             plans[tool, model] = entry
             if schema is None:
                 self._known[tool if model is None else (tool, model)] = entry

@@ -16,7 +16,7 @@ import msgspec
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, nesting, read
 from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Fault, Limits
-from .schema import Open, View
+from .schema import Open, View, root_types
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
 _NAMES = ("name", "tool", "tool_name", "toolName", "function", "function_name")
@@ -230,7 +230,7 @@ def looks_like_json(text: str) -> bool:
 
 def several_calls(value: Json, place: View | Open) -> bool:
     """Is it an array of different objects where one object is wanted?"""
-    if not isinstance(value, list) or len(value) < 2 or not place.known or "array" in place.types:
+    if not isinstance(value, list) or len(value) < 2 or not place.known or "array" in root_types(place):
         return False
     return all(isinstance(each, dict) for each in value) and any(not equal(value[0], each) for each in value)
 
@@ -245,10 +245,11 @@ def unwrap(
     value = reading.value
     if isinstance(value, dict) and not may_be_wrapped(value):
         return reading
-    if not place.known or "object" not in place.types:
+    types = root_types(place)
+    if not place.known or "object" not in types:
         return reading
     if isinstance(value, list):
-        if "array" in place.types or len(value) != 1 or not isinstance(value[0], dict):
+        if "array" in types or len(value) != 1 or not isinstance(value[0], dict):
             return reading
         return Reading(value[0], (*reading.steps, _UNWRAP_ARRAY), readings=reading.readings)
     found = _wrapped(value, tool, place) if isinstance(value, dict) else None

@@ -114,6 +114,8 @@ def _plain(path: object) -> str | None:
             return None
         path = normalize("NFC", path)
     first = path[0]
+    if path[-1].isspace() or not path[-1].isprintable():
+        return None  # whether it belongs to the name, tools do not agree
     return None if first in "~ `" or not first.isprintable() or _VARIABLE.match(path) else path
 
 

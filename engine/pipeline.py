@@ -27,7 +27,7 @@ from .envelope import (
     several_calls,
     unwrap,
 )
-from .plan import Permit, Plan, Step
+from .plan import Permit, Plan, Step, fits
 from .repair import Run, one_pass
 from .schema import Fault as Misfit
 from .selector import MISSING, Path, places, pointer
@@ -148,12 +148,7 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
         fault = text_fault(arguments, limits)
         if fault is not None:
             raise _Refused(fault)
-        if (
-            not text
-            and plan.schema is not None
-            and "string" in plan.place.types
-            and plan.schema.is_valid(arguments)
-        ):
+        if not text and plan.schema is not None and fits(plan, arguments):
             return Reading(arguments)
         ended = ended_by_itself(stop_reason)
         complete = plan.policy != "conservative" and ended
@@ -188,7 +183,7 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
 
 def _empty(plan: Plan, reading: Reading, env: Env | None, *, blank: bool) -> Reading:
     """Blank text, or a null: `{}` if that passes, and null itself where the schema wants it."""
-    if plan.schema is not None and not blank and plan.schema.is_valid(None):
+    if plan.schema is not None and not blank and fits(plan, None):
         return reading
     if "envelope.empty" not in plan.off and _passes(plan, {}, env):
         return Reading({}, (EMPTY,))
@@ -203,7 +198,7 @@ def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
         return type(value) is dict
     work = _Work()
     try:
-        return bool(plan.schema.is_valid(_prepare_and_preprocess(plan, value, work, env)))
+        return fits(plan, _prepare_and_preprocess(plan, value, work, env))
     except _Refused:
         return False
 
@@ -218,13 +213,13 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
         if type(final) is not dict:
             raise _Refused(NOT_JSON if bare else Fault("schema", "The arguments must be a JSON object."))
         return final
-    if schema.is_valid(final):
+    if fits(plan, final):
         return final
     work.misfits = schema.faults(value, plan.limits.issues)
     if type(final) is str and bare:
         final = _wrap_root(plan, final, work, env)
     final = _repair(plan, final, work, env)
-    if not schema.is_valid(final):
+    if not fits(plan, final):
         # A rule may have broken what was right; then its result says what is wanted.
         work.misfits = work.misfits or schema.faults(final, plan.limits.issues)
         raise _Refused(NOT_JSON if bare else Fault("schema", ""))

@@ -15,7 +15,7 @@ from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .ir import Default, Rule, RuleSet
 from .repair import RULES, AliasStep, Repairs
-from .schema import Open, Schema, View
+from .schema import Open, Schema, View, root_types, type_name
 from .selector import MISSING
 from .verdict import Observation, Source
 
@@ -90,6 +90,7 @@ class Plan:
     limits: Limits
     source: Source
     standing: tuple[Observation, ...]  # what every verdict says
+    types: frozenset[str]  # that the arguments may have
     roomy: bool  # its limits let every small object pass
 
 
@@ -110,6 +111,17 @@ class Index:
         places.update(self._exact.get(tool, ()))
         chosen = (self._rules[place] for place in sorted(places))
         return [rule for rule in chosen if not any(_for_tool(*off, tool) for off in rule.off)]
+
+
+def fits(plan: Plan, value: Any) -> bool:
+    """Does the value fit the tool's schema? An object is wanted, unless the schema names other types."""
+    if plan.schema is None:
+        return type(value) is dict
+    if type(value) is not dict:
+        kind = type_name(value)
+        if kind not in plan.types and not (kind == "integer" and "number" in plan.types):
+            return False
+    return bool(plan.schema.is_valid(value))
 
 
 def make_plan(
@@ -215,6 +227,7 @@ def make_plan(
         limits,
         rules.source,
         standing,
+        root_types(place),
         limits.input_bytes >= ROOM,
     )
 

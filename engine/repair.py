@@ -213,7 +213,7 @@ def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json,
             text = ("true" if here else "false") if type(here) is bool else str(here)
             yield "repair.scalar-to-text", text, "{place} takes text; put the value in quotes."
     if "array" in types and (isinstance(here, dict) or (isinstance(here, str) and _one_line(here))):
-        if not (isinstance(here, dict) and len(here) == 1 and "item" in here):
+        if not (isinstance(here, dict) and _is_list(here)):
             yield "repair.wrap-array", [here], "{place} takes an array; send a list, also for one item."
     if isinstance(here, list) and len(here) == 1:
         yield "repair.unwrap-array", here[0], "{place} takes one value; send it without the list around it."
@@ -276,6 +276,13 @@ def _scalar(text: str, types: frozenset[str]) -> Any:
     except JsonError:
         return MISSING
     return MISSING
+
+
+def _is_list(value: dict[str, Json]) -> bool:
+    """Is an object rather a list that was put in another form: `{"edit": [...]}`, `{"0": …, "1": …}`?"""
+    if len(value) == 1 and ("item" in value or isinstance(next(iter(value.values())), list)):
+        return True
+    return bool(value) and all(key.isdigit() for key in value)
 
 
 def _one_line(text: str) -> bool:

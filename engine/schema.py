@@ -283,6 +283,8 @@ class View:
         if name in self.properties:
             return True
         for spot in self._keywords():
+            if isinstance(spot.get("required"), list) and name in spot["required"]:
+                return True
             patterns = spot.get("patternProperties")
             if isinstance(patterns, dict) and any(_matches(pattern, name) for pattern in patterns):
                 return True
@@ -407,6 +409,11 @@ class View:
                         views = [shared(View(self.schema, (each,), (), level)) for each in branches]
                         groups.append(tuple(views))
         return tuple(found.items()), tuple(groups)
+
+
+def root_types(place: View | Open) -> frozenset[str]:
+    """The types that arguments may have: an object, unless the schema names others."""
+    return frozenset({"object"}) if place.types == TYPES else place.types
 
 
 class Open:

@@ -28,9 +28,12 @@ def own_copy(tools: Tools | None) -> Any:
     """The tools as plain values of our own, so that nobody changes them later; an iterator is read once."""
     if tools is None or isinstance(tools, str | bytes):
         return tools
-    if isinstance(tools, Mapping):
-        return deepcopy(dict(tools))
-    return [deepcopy(dict(each)) if isinstance(each, Mapping) else each for each in tools]
+    try:
+        if isinstance(tools, Mapping):
+            return deepcopy(dict(tools))
+        return [deepcopy(dict(each)) if isinstance(each, Mapping) else each for each in tools]
+    except RecursionError:
+        raise SchemaError("the tools are nested too deeply") from None
 
 
 def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
