@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..grammar.ast import (
     STAR,
+    After,
     And,
     Condition,
     Function,
@@ -32,12 +33,27 @@ from ..grammar.span import Span
 from ..rules.regex import compile_regex
 from ..rules.values import TYPES
 from .anchors import is_anchored
-from .conditionterms import FUNCTIONS, NUMERIC, WORDS, is_context, kinds, shown, type_of_word, types_of
+from .conditionterms import (
+    FUNCTIONS,
+    NEEDS,
+    NUMERIC,
+    WORDS,
+    is_context,
+    kinds,
+    needs_session,
+    scalar_keys,
+    shown,
+    type_of_word,
+    types_of,
+    when_unknown,
+)
 from .operators import ORDERS, PATTERNS
 from .paths import Folded, fold
+from .selector import array_index
 
 TEXTUAL = ("starts-with", "ends-with", "matches", "fullmatches", "under")
 OPERATORS = ("==", "!=", *ORDERS, "in", "contains", "is", *TEXTUAL)
+_DEEPEST = 64  # segments of a selector that are held against the types above them
 
 
 def check_condition(
@@ -48,18 +64,20 @@ def check_condition(
     declares: Callable[[Pointer], str | bool] | None,
     effect: str | None,
     file: str,
+    place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None = None,
 ) -> list[Diagnostic]:
     """Every finding about one condition, in the order in which it is written.
 
     `lets`: the names that `let` gives, with their values. `place_types`: the JSON types that the schema
     admits at a place, None where it does not say; `declares`: True where the schema has the place or
-    does not say, False where it has not, or the text of the selector to propose. Both get selectors
-    from the root of the arguments, `./x` made absolute, and are None without a schema. `effect` is
+    does not say, False where it has not, or the text of the selector to propose; `place_enum`: the
+    values that the schema lists for a place, None where it lists none. They get selectors from the
+    root of the arguments, `./x` made absolute, and are None without a schema. `effect` is
     that of a permission rule (`allow`, `ask`, `deny`), else None: other rules look at arguments before
     they are mended, so there an unknown field is a warning, and a type that the schema refuses is fine.
     `present` and `missing` may ask for any field.
     """
-    scope = _Scope(lets, place_types, declares, effect, None)
+    scope = _Scope(lets, place_types, declares, place_enum, effect, None)
     return [replace(found, file=file) for found in scope.condition(condition)]
 
 
@@ -78,6 +96,7 @@ class _Scope:
     lets: Mapping[str, Json]
     place_types: Callable[[Pointer], frozenset[str] | None] | None
     declares: Callable[[Pointer], str | bool] | None
+    place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None
     effect: str | None
     base: tuple[Segment, ...] | None
 
@@ -93,6 +112,8 @@ class _Scope:
                 yield from self.single(pointer, lambda place: f"({word} {place})")
             case Quantified():
                 yield from self.quantified(condition)
+            case After(tool):
+                yield self.not_in_force(f"after {shown(tool)}", condition.span)
             case Truth(term):
                 yield from self.truth(term, condition.span)
             case Test():
@@ -100,9 +121,11 @@ class _Scope:
 
     def quantified(self, part: Quantified) -> Iterator[Diagnostic]:
         pointer, word = part.pointer, "every" if part.every else "any"
-        wrong = list(self.place(pointer, must_exist=True))
+        wrong = list(self.place(pointer, lambda many: f"write `{word} {shown(many)}`", must_exist=True))
         yield from wrong
         if STAR not in pointer.segments:
+            if self.misfit(self.absolute(pointer) or ()) is not None:
+                return
             fixed = shown(replace(pointer, segments=(*pointer.segments, STAR)))
             yield _error(
                 "G303", f"`{word} {shown(pointer)}` has no `*`", pointer.span, f"write `{word} {fixed}`"
@@ -203,11 +226,16 @@ class _Scope:
         if self.effect is None and any(isinstance(side, Pointer | Item) for side in (test.left, test.right)):
             return
         left, name = self.types(test.left), test.operator
-        if left is None or name == "is":
+        if left is None:
             return
         subject = "the item" if isinstance(test.left, Item) else f"`{shown(test.left)}`"
         right = self.types(test.right)
-        if name in TEXTUAL or name == "contains":
+        help = ""
+        if name == "is":
+            word = test.right.text if isinstance(test.right, Word) else "null"
+            fits = bool(left & (NUMERIC if word == "number" else {word}))
+            message = "" if fits else f"{subject} is {kinds(left)}, never {word}"
+        elif name in TEXTUAL or name == "contains":
             fit = left & ({"string", "array"} if name == "contains" else {"string"})
             needs = "text or an array" if name == "contains" else "text"
             message = "" if fit else f"`{name}` needs {needs}, and {subject} is {kinds(left)}"
@@ -217,6 +245,8 @@ class _Scope:
             message = (
                 "" if fits else f"nothing in this list is ever equal to {subject}, which is {kinds(left)}"
             )
+            if fits and isinstance(items, list):
+                message, help = self.unlisted(test.left, items)
         elif right is None:
             return
         elif name in ORDERS:
@@ -224,8 +254,34 @@ class _Scope:
             message = "" if fits else f"`{name}` has no answer between {kinds(left)} and {kinds(right)}"
         else:
             message = "" if left & right else f"{subject} is {kinds(left)}, never {kinds(right)}"
+            for place, other in ((test.left, test.right), (test.right, test.left)):
+                value = None if isinstance(other, Item) else self.value(other)
+                if not message and value is not None:
+                    message, help = self.unlisted(place, [value])
         if message:
-            yield _warning("G310", message, test.span)
+            yield _warning("G310", message, test.span, help)
+
+    def unlisted(self, place: Term | Item, values: list[Json]) -> tuple[str, str]:
+        """What to say where the schema lists the values of a place, and none of these: message and help."""
+        segments = self.segments(place)
+        if segments is None or self.place_enum is None:
+            return "", ""
+        listed = self.place_enum(Pointer(segments))
+        known, wanted = (None if listed is None else scalar_keys(listed)), scalar_keys(values)
+        if not listed or known is None or wanted is None or known & wanted:
+            return "", ""
+        subject = "the item" if isinstance(place, Item) else f"`{shown(place)}`"
+        near = None
+        if len(values) == 1:
+            what = f"`{shown(Literal(values[0]))}` is not among the values"
+            texts = [each for each in listed[:64] if isinstance(each, str)]
+            near = nearest(values[0], texts) if isinstance(values[0], str) else None
+        else:
+            what = "none of these is among the values"
+        shortened = [shown(Literal(each))[:40] for each in listed[:8]]
+        every = ", ".join(f"`{each}`" for each in shortened) + (", ..." if len(listed) > 8 else "")
+        help = f"did you mean `{shown(Literal(near))}`?" if near else f"there are {every}"
+        return f"{what} that the tool's schema lists for {subject}", help
 
     # Terms ------------------------------------------------------------------------------------
 
@@ -236,6 +292,8 @@ class _Scope:
             case Word(text):
                 if self.unnamed(term):
                     yield self.unknown(text, term.span)
+                elif needs_session(term):
+                    yield self.not_in_force(text, term.span)
             case Function():
                 yield from self.function(term, tail)
 
@@ -249,16 +307,32 @@ class _Scope:
             return
         match name, term.arguments:
             case "count" | "length", (Pointer() as place,):
-                yield from self.single(place, lambda below: f"({name}({below}) {tail})", must_exist=True)
+                yield from self.looks_at(term, place, lambda below: f"({name}({below}) {tail})")
             case "runs", (Pointer() as place, Text() as program):
-                form = f"{name}({{}}, {shown(program)})"
-                yield from self.single(place, lambda below: f"({form.format(below)})", must_exist=True)
+                written = shown(program)
+                yield from self.looks_at(term, place, lambda below: f"({name}({below}, {written}))")
             case "turn.calls", (Word() | Text(),):
                 pass
             case _:
-                yield _error(
-                    "G305", f"`{name}` takes other arguments", term.span, f"write `{FUNCTIONS[name]}`"
-                )
+                help = f"write `{FUNCTIONS[name]}`"
+                yield _error("G305", f"`{name}` takes other arguments", term.span, help)
+                return
+        if needs_session(term):
+            yield self.not_in_force(shown(term), term.span)
+
+    def looks_at(self, term: Function, place: Pointer, body: Callable[[str], str]) -> Iterator[Diagnostic]:
+        """The place that a function looks at, and whether there can be something for it."""
+        wrong = list(self.single(place, body, must_exist=True))
+        yield from wrong
+        types, (fit, needs) = self.types(place), NEEDS[term.name.text]
+        if not wrong and self.effect is not None and types is not None and not types & fit:
+            message = f"`{term.name.text}` needs {needs}, and `{shown(place)}` is {kinds(types)}"
+            yield _warning("G310", message, term.span)
+
+    def not_in_force(self, what: str, span: Span) -> Diagnostic:
+        return _warning(
+            "G314", f"`{what}` is not in force yet and always unknown", span, when_unknown(self.effect)
+        )
 
     def unnamed(self, term: Term) -> bool:
         if not isinstance(term, Word) or term.text in WORDS or term.text in self.lets:
@@ -287,20 +361,28 @@ class _Scope:
         self, pointer: Pointer, body: Callable[[str], str] | None, tail: str = "", *, must_exist: bool = False
     ) -> Iterator[Diagnostic]:
         """A selector where one place is meant. `body` or `tail` spells the test for the proposals."""
-        yield from self.place(pointer, must_exist=must_exist)
-        if STAR not in pointer.segments:
-            return
-        many, test = pointer, tail
-        if body is not None:
-            last = max(at for at, segment in enumerate(pointer.segments) if segment is STAR)
-            below = pointer.segments[last + 1 :]
-            many = replace(pointer, segments=pointer.segments[: last + 1])
-            test = body(shown(Pointer(below, True))) if below else "(...)"
-        help = " or ".join(f"`{word} {shown(many)} {test}`" for word in ("any", "every"))
-        yield _error("G301", f"`{shown(pointer)}` is many places", pointer.span, f"write {help}")
 
-    def place(self, pointer: Pointer, *, must_exist: bool) -> Iterator[Diagnostic]:
-        """A selector must have something to be relative to, and where one is known fit the schema."""
+        def proposals(many: Pointer) -> str:
+            test = tail
+            if body is not None:
+                last = max(at for at, segment in enumerate(many.segments) if segment is STAR)
+                below = many.segments[last + 1 :]
+                many = replace(many, segments=many.segments[: last + 1])
+                test = body(shown(Pointer(below, True))) if below else "(...)"
+            return "write " + " or ".join(f"`{word} {shown(many)} {test}`" for word in ("any", "every"))
+
+        yield from self.place(pointer, proposals, must_exist=must_exist)
+        if STAR in pointer.segments:
+            message = f"`{shown(pointer)}` is many places"
+            yield _error("G301", message, pointer.span, proposals(pointer))
+
+    def place(
+        self, pointer: Pointer, proposals: Callable[[Pointer], str], *, must_exist: bool
+    ) -> Iterator[Diagnostic]:
+        """A selector must have something to be relative to, and where one is known fit the schema.
+
+        `proposals`: what to write where a `*` was forgotten, from the selector with it.
+        """
         segments = self.absolute(pointer)
         if segments is None:
             message = f"`{shown(pointer)}` is relative to an item, and no `any` or `every` is around it"
@@ -308,7 +390,11 @@ class _Scope:
             return
         if self.declares is None or not must_exist:
             return
+        misfit = self.misfit(segments)
         for end in range(1, len(segments) + 1):
+            if misfit == end - 1:
+                yield from self.below(pointer, segments, misfit, proposals)
+                return
             known = True if segments[end - 1] is STAR else self.declares(Pointer(segments[:end]))
             if known is True:
                 continue
@@ -317,10 +403,49 @@ class _Scope:
             yield kind("G104", f"no field `{segments[end - 1]}` in the tool's schema", pointer.span, help)
             return
 
+    def misfit(self, segments: tuple[Segment, ...]) -> int | None:
+        """How many segments lead to a place of types that have no place like the next segment, if any do."""
+        if self.place_types is None or self.effect is None:
+            return None
+        for end, segment in enumerate(segments[:_DEEPEST]):
+            types = None if segment is STAR else self.place_types(Pointer(segments[:end]))
+            if types is None or "object" in types or ("array" in types and array_index(segment) is not None):
+                continue
+            return end
+        return None
+
+    def below(
+        self,
+        pointer: Pointer,
+        segments: tuple[Segment, ...],
+        end: int,
+        proposals: Callable[[Pointer], str],
+    ) -> Iterator[Diagnostic]:
+        """Of a selector that leads below a place without such places, the first `end` of its segments."""
+        own = len(segments) - len(pointer.segments)
+        if end < own or self.place_types is None:
+            return  # said of the `any` or `every` around it
+        types = self.place_types(Pointer(segments[:end])) or frozenset()
+        upper = replace(pointer, segments=pointer.segments[: end - own])
+        help = ""
+        if "array" in types and self.misfit((*segments[:end], STAR, *segments[end:])) is None:
+            starred = (*upper.segments, STAR, *pointer.segments[end - own :])
+            help = proposals(replace(pointer, segments=starred))
+        message = (
+            f"`{shown(upper)}` is {kinds(types)} in the tool's schema and has no field `{segments[end]}`"
+        )
+        yield _error("G104", message, pointer.span, help)
+
     def absolute(self, pointer: Pointer) -> tuple[Segment, ...] | None:
         if not pointer.relative:
             return pointer.segments
         return None if self.base is None else (*self.base, *pointer.segments)
+
+    def segments(self, term: Term | Item) -> tuple[Segment, ...] | None:
+        """The place that a term is the value of, if it is one."""
+        if isinstance(term, Item):
+            return self.base
+        return self.absolute(term) if isinstance(term, Pointer) else None
 
     # Types ------------------------------------------------------------------------------------
 
@@ -328,7 +453,7 @@ class _Scope:
         """The JSON types that a term can have, with `integer` beside each `number`; None: any."""
         match term:
             case Pointer() | Item():
-                segments = self.absolute(term) if isinstance(term, Pointer) else self.base
+                segments = self.segments(term)
                 if segments is None or self.place_types is None:
                     return None
                 types = self.place_types(Pointer(segments))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ..grammar.ast import Function, Json, Literal, Pointer, Term, Text, Word
@@ -21,11 +21,50 @@ FUNCTIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 NUMERIC = frozenset({"number", "integer"})
+# What the functions look at, and the words for it.
+NEEDS: Mapping[str, tuple[frozenset[str], str]] = MappingProxyType(
+    {
+        "count": (frozenset({"array", "object"}), "an array or an object"),
+        "length": (frozenset({"string"}), "a text"),
+        "runs": (frozenset({"string"}), "a text"),
+    }
+)
+# What a test that is unknown in every call means for a rule, by its effect.
+_UNKNOWN: Mapping[str | None, str] = MappingProxyType(
+    {
+        "deny": "unknown is enough for a `deny`: where this decides, every call is denied",
+        "ask": "unknown is enough for an `ask`: where this decides, every call is asked about",
+        "allow": "unknown is not enough for an `allow`: where this decides, no call is allowed",
+        None: "unknown is not enough for the rule: where this decides, it does nothing",
+    }
+)
 
 
 def is_context(term: Term) -> bool:
     """`context.NAME…`: what the host gives, known at the call."""
     return isinstance(term, Word) and term.text.startswith("context.")
+
+
+def needs_session(term: Term) -> bool:
+    """Is it one of the terms that look at the session or the result, and are unknown without them?"""
+    if isinstance(term, Function):
+        return term.name.text in ("runs", "turn.calls")
+    return isinstance(term, Word) and term.text in WORDS and term.text.startswith(("turn.", "result."))
+
+
+def when_unknown(effect: str | None) -> str:
+    """What it means that a test is unknown in every call, for a rule with this effect, or None."""
+    return _UNKNOWN[effect]
+
+
+def scalar_keys(values: Iterable[Json]) -> frozenset[tuple[bool, Json]] | None:
+    """A key for each value, the same for those that compare as equal; None where one is no scalar."""
+    keys: set[tuple[bool, Json]] = set()
+    for value in values:
+        if isinstance(value, list | dict):
+            return None
+        keys.add((isinstance(value, bool), value))
+    return frozenset(keys)
 
 
 def type_of_word(word: str) -> frozenset[str] | None:

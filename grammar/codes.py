@@ -181,7 +181,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G104": Code(
             "unknown field",
             "A selector names a field that the tool's schema does not have. Write the field as the schema "
-            "spells it; the nearest one is proposed. Where the schema is open on purpose, declare the field.",
+            "spells it; the nearest one is proposed. Where the schema is open on purpose, declare the field. "
+            "A text or a number has no fields, and an array only items: `*` stands for each of them, as in "
+            '`any /edits/*/path == "x"`.',
         ),
         "G110": Code(
             "not in force yet",
@@ -362,8 +364,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G310": Code(
             "a test that types decide",
             "What is compared can never be equal, has no order, or is not what the test is for, so "
-            "the answer is the same for every call. Compare with a value of the type that the schema "
-            "gives the place.",
+            "the answer is the same for every call that fits the schema. Compare with a value of the "
+            "type that the schema gives the place, or with one that it lists.",
             Severity.WARNING,
         ),
         "G311": Code(
@@ -382,6 +384,14 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "a text is wanted",
             "`starts-with`, `ends-with`, `matches`, `fullmatches` and `contains` do not take a "
             'selector: text is quoted, `/path starts-with "/etc"`, or the name of a `let`.',
+        ),
+        "G314": Code(
+            "a test that is not in force yet",
+            "`after`, `runs(…)`, `turn.…` and `result.…` need a session, which this version does not "
+            "have, so the test is unknown in every call. A `deny` or an `ask` takes effect on unknown: "
+            "where the test decides, it fires on every call. An `allow`, and every rule that repairs, "
+            "takes effect on true alone: there it never fires. Take the test away until it is in force.",
+            Severity.WARNING,
         ),
         "G105": Code(
             "said twice",

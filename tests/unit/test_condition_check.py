@@ -8,23 +8,35 @@ import pytest
 
 from callgate.engine.anchors import is_anchored
 from callgate.engine.conditioncheck import check_condition
-from callgate.grammar.ast import Pointer, Text, Word
+from callgate.grammar.ast import STAR, Pointer, Text, Word
 from callgate.grammar.ast import Test as Compare
 from callgate.grammar.codes import CODES
 from callgate.grammar.diagnostics import Severity
 from callgate.grammar.parser import parse_condition
 
-LETS: dict[str, Any] = {"workspace": "/repo", "limit": 5, "modes": ["a"], "on": True}
+LETS: dict[str, Any] = {
+    "workspace": "/repo",
+    "limit": 5,
+    "modes": ["a"],
+    "on": True,
+    "mode": "b",
+    "others": ["z"],
+}
 TYPES = {
     "path": frozenset({"string"}),
     "n": frozenset({"integer"}),
     "x": frozenset({"number", "null"}),
     "edits": frozenset({"array"}),
     "flag": frozenset({"boolean"}),
+    "e": frozenset({"string"}),
+    "tags": frozenset({"array"}),
 }
+ENUMS: dict[str, tuple[Any, ...]] = {"e": ("a", "b"), "tags": ("a", "b"), "n": (1, 2.0)}
 
 
 def types(pointer: Pointer) -> frozenset[str] | None:
+    if pointer.segments == ("tags", STAR):
+        return frozenset({"string"})
     return TYPES.get(str(pointer.segments[0])) if len(pointer.segments) == 1 else None
 
 
@@ -35,12 +47,18 @@ def declares(pointer: Pointer) -> str | bool:
     return last in ("path", "oldText")
 
 
+def enum(pointer: Pointer) -> tuple[Any, ...] | None:
+    below = "tags" if len(pointer.segments) == 2 else str(pointer.segments[0])
+    return ENUMS.get(below) if (below == "tags") == (len(pointer.segments) == 2) else None
+
+
 def check(text, *, schema=False, effect="deny"):
     found = check_condition(
         parse_condition(text),
         lets=LETS,
         place_types=types if schema else None,
         declares=declares if schema else None,
+        place_enum=enum if schema else None,
         effect=effect,
         file="a.gate",
     )
@@ -61,12 +79,12 @@ def check(text, *, schema=False, effect="deny"):
         "every /edits/* (any ./path/* == 1)",
         "count(/edits) > 10 and length(/path) < limit",
         '/path in ["a"] or /path in modes',
-        "/n is null or /n is string",
+        "/n is integer or /n is number or /x is null or /x is integer",
+        '/e == "a" or /e in ["c", "b"] or /e != mode or any /tags/* == "b"',
         "/flag or not on",
         "/x == null and /x < 1.5 and /n == 1.0",
         'context.groups contains /path and /path starts-with context.prefix and context.a.b == "x"',
-        "tool == \"edit\" and model matches 'kimi' and turn.step > 1 and turn.calls(bash) < turn.repeats",
-        'after read in turn and runs(/path, "pytest") and result.ok and result.exit_code == 0',
+        "tool == \"edit\" and model matches 'kimi'",
         "missing /edits and present /oldText",
     ],
 )
@@ -162,6 +180,20 @@ def test_every_mistake_of_a_condition_is_reported_in_order():
         "/path",
         "/flag == 'true'",
         "any /path/* == 1",
+        "/n is null",
+        "/path is integer",
+        "not (/x is boolean)",
+        "count(/n) > 1",
+        "length(/n) > 1",
+        "length(/edits) == 2",
+        "any /edits/* (count(/flag) > 1)",
+        '/e == "c"',
+        '"c" != /e',
+        '/e in ["c", "A", 1]',
+        "/e not in others",
+        "/n == 3",
+        'any /tags/* == "c"',
+        'every /tags/* in ["c"]',
         "/flag < 2",
         "any /edits/* (/path == 3)",
     ],
@@ -178,6 +210,70 @@ def test_a_test_that_the_schema_decides_is_a_warning_in_a_permission_rule_only(t
 )
 def test_a_test_that_decides_itself_is_a_warning_in_every_rule(text):
     assert [each[:2] for each in check(text, effect=None)][-1:] == [("G310", False)]
+
+
+SESSION = (
+    'after read in turn and runs(/path, "pytest") and result.ok and result.exit_code == 0'
+    " and turn.step > 1 and turn.calls(bash) < turn.repeats"
+)
+
+
+@pytest.mark.parametrize("schema", [False, True])
+@pytest.mark.parametrize(
+    ("effect", "meaning"),
+    [
+        ("deny", "unknown is enough for a `deny`: where this decides, every call is denied"),
+        ("ask", "unknown is enough for an `ask`: where this decides, every call is asked about"),
+        ("allow", "unknown is not enough for an `allow`: where this decides, no call is allowed"),
+        (None, "unknown is not enough for the rule: where this decides, it does nothing"),
+    ],
+)
+def test_each_test_that_needs_a_session_is_a_warning_that_says_what_it_means(effect, meaning, schema):
+    assert check(SESSION, schema=schema, effect=effect) == [("G314", False, meaning)] * 7
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "help"),
+    [
+        ('/e == "c"', "G310", 'there are `"a"`, `"b"`'),
+        ('/e in ["c", 1]', "G310", 'there are `"a"`, `"b"`'),
+        ("/n == 3", "G310", "there are `1`, `2.0`"),
+    ],
+)
+def test_a_value_that_the_schema_does_not_list_is_shown_those_that_it_does(text, code, help):
+    assert check(text, schema=True) == [(code, False, help)]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ('/edits/path == "x"', '`any /edits/*/path == "x"` or `every /edits/*/path == "x"`'),
+        (
+            "/edits/path not under workspace",
+            "`any /edits/*/path not under workspace` or `every /edits/*/path ",
+        ),
+        ("/edits/path", "`any /edits/*/path == true`"),
+        ("length(/edits/path) > 3", "`any /edits/* (length(./path) > 3)`"),
+        ('any /edits/list/* == "x"', "write `any /edits/*/list/*`"),
+        ("every /edits/list == 1", "write `every /edits/*/list`"),
+        ("/path == /edits/path", "`any /edits/*/path"),
+    ],
+)
+def test_a_field_of_an_array_gets_the_star_that_was_forgotten(text, help):
+    ((code, error, got),) = check(text, schema=True)
+    assert (code, error) == ("G104", True)
+    assert help in got
+
+
+@pytest.mark.parametrize("text", ["/path/x == 1", "/path/0", "/n/x/y in [1]", "/edits/0/list/x/y == 1"])
+def test_a_place_below_a_value_that_has_none_is_an_error_where_permission_hangs_on_it(text):
+    assert check(text, schema=True) == [("G104", True, "")]
+    assert [code for code, error, _ in check(text, schema=True, effect=None) if error] == []
+
+
+def test_a_place_below_an_item_is_found_and_said_once():
+    assert check("any /edits/* (./path/x == 1)", schema=True) == [("G104", True, "")]
+    assert check("any /path/x/* (./y == 1 and ./z == 2)", schema=True) == [("G104", True, "")]
 
 
 def test_an_unknown_field_is_an_error_where_permission_hangs_on_it():
