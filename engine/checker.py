@@ -9,26 +9,45 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
-from .compiler import Unit, Written, slow_pattern
+from .compiler import Unit, Written
 from .conditioncheck import check_condition
-from .schema import View
+from .schema import Schema, View
 from .selector import pointer
 from .tools import Tool
 
 
-def check_tools(unit: Unit, tools: Mapping[str, Tool], lets: Mapping[str, Json]) -> list[Diagnostic]:
-    """Every finding of one file against the tools, each once. `lets`: the values that the file can name."""
+def check_tools(
+    unit: Unit, registered: Mapping[str, Tool] | None, lets: Mapping[str, Json]
+) -> list[Diagnostic]:
+    """Every finding of one file against the tools, each once.
+
+    `registered`: the host's; where it gives none for a tool, the `schema` rule of the file counts.
+    `lets`: the values that the file can name.
+    """
     found: list[Diagnostic] = []
+    tools = {**_own_tools(unit), **(registered or {})}
     for item in unit.items:
         if isinstance(item, Written):
             found += _slow_patterns(item, tools, unit.file)
-            found += _idle_renames(item, tools, unit.file)
-            found += _unknown_tools(item, tools, unit.file)
+            found += _idle_renames(item, registered or {}, unit.file)
+            if registered is not None:
+                found += _unknown_tools(item, registered, unit.file)
             for name in item.block.names:
                 tool = tools.get(name.text)
                 if tool is not None and tool.schema is not None:
                     found += _check(item, tool.name, tool.schema.root, unit, lets)
     return list(dict.fromkeys(found))
+
+
+def _own_tools(unit: Unit) -> dict[str, Tool]:
+    """The tools whose schema the file itself gives."""
+    return {
+        name.text: Tool(name.text, Schema(item.spec.clauses["document"], f"the schema of `{name.text[:64]}`"))
+        for item in unit.items
+        if isinstance(item, Written) and "document" in item.spec.clauses
+        for name in item.block.names
+        if not name.glob
+    }
 
 
 def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
@@ -45,11 +64,23 @@ def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Itera
             )
 
 
+def _slow_pattern(tool: str, span: Span, file: str) -> Diagnostic:
+    """A `pattern` of the schema needs look-around or back-references."""
+    return Diagnostic(
+        "G112",
+        f"a `pattern` in the schema of `{tool[:64]}` does not run in linear time",
+        span,
+        Severity.WARNING,
+        "a text on which it takes too many steps counts as invalid; write it without look-around",
+        file,
+    )
+
+
 def _slow_patterns(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
     for name in item.block.names:
         tool = tools.get(name.text)
         if tool is not None and tool.schema is not None and not tool.schema.linear:
-            yield slow_pattern(name.text, name.span, file)
+            yield _slow_pattern(name.text, name.span, file)
 
 
 def _idle_renames(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:

@@ -14,7 +14,6 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.parser import parse
 from ..grammar.pointer import pointer_text
 from ..grammar.printer import print_statement
-from ..grammar.span import Span
 from ..rules.catalog import kinds
 from ..rules.kind import Kind, Phase, Spec
 from ..rules.reader import check_rule, read_rule
@@ -323,8 +322,7 @@ class Compiler:
                 self.found.append(Diagnostic("G505", str(error), spec.span, file=unit.file))
                 return None
         try:
-            if not Schema(source, "the schema").linear:
-                self.found.append(slow_pattern("this block", spec.span, unit.file))
+            Schema(source, "the schema")
         except SchemaError as error:
             self.found.append(Diagnostic("G506", str(error), spec.span, file=unit.file))
             return None
@@ -528,18 +526,6 @@ class Compiler:
             self.found.append(Diagnostic(code, message, help=help_, file="<packs>"))
         else:
             self._error(unit, code, message, statement, help_)
-
-
-def slow_pattern(tool: str, span: Span, file: str) -> Diagnostic:
-    """A `pattern` of the schema needs look-around or back-references."""
-    return Diagnostic(
-        "G112",
-        f"a `pattern` in the schema of `{tool[:64]}` does not run in linear time",
-        span,
-        Severity.WARNING,
-        "a text on which it takes too many steps counts as invalid; write it without look-around",
-        file,
-    )
 
 
 Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs

@@ -43,20 +43,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Refusal:
     """Why a value cannot be judged: a verdict code, and a sentence for the model."""
 
     code: str
     message: str
 
 
-TOO_LARGE = Fault("limit", "The arguments are larger than this tool takes. Send less at once.")
-TOO_DEEP = Fault("limit", "The arguments are nested too deeply. Send a flatter value.")
-BAD_NUMBER = Fault(
+TOO_LARGE = Refusal("limit", "The arguments are larger than this tool takes. Send less at once.")
+TOO_DEEP = Refusal("limit", "The arguments are nested too deeply. Send a flatter value.")
+BAD_NUMBER = Refusal(
     "number",
     "A number in the arguments is not finite or cannot be kept exactly. Send a plain JSON number, or text.",
 )
-BAD_TEXT = Fault(
+BAD_TEXT = Refusal(
     "surrogate", "The arguments hold half of a surrogate pair, which is no text. Send the whole character."
 )
 
@@ -87,7 +87,7 @@ def is_simple(value: object, known: frozenset[str]) -> bool:
 _FEW, _SHORT, _EXACT = 32, 256, 1 << 63
 
 
-def text_fault(text: str, limits: Limits) -> Fault | None:
+def text_fault(text: str, limits: Limits) -> Refusal | None:
     """Why this text cannot be read at all, or None."""
     if len(text) > limits.input_bytes:
         return TOO_LARGE
@@ -100,7 +100,7 @@ def text_fault(text: str, limits: Limits) -> Fault | None:
     return None
 
 
-def value_fault(value: object, limits: Limits) -> Fault | None:
+def value_fault(value: object, limits: Limits) -> Refusal | None:
     """Why this value cannot be judged, or None.
 
     Iterative, and linear up to `limits.input_bytes`: shared and cyclic containers end at a limit.
@@ -110,7 +110,7 @@ def value_fault(value: object, limits: Limits) -> Fault | None:
     """
     left = limits.input_bytes
     level: list[Any] = [value]
-    fault: Fault | None = None
+    fault: Refusal | None = None
     for _ in range(limits.depth):
         below: list[Any] = []
         for container in level:

@@ -11,7 +11,7 @@ from ..grammar.ast import Json
 from ..rules.kind import Phase
 from . import messages
 from .condition import Env
-from .domain import Fault, Limits, value_fault
+from .domain import Limits, Refusal, value_fault
 from .errors import InputError
 from .gate import Gate, make_gate
 from .ir import Rule, RuleSet
@@ -146,7 +146,7 @@ class Engine:
         fault = _bad_name(name)
         if fault is None and self._names is not None and name not in self._names.registered:
             found = settle(name, self._names, self._renames(model_id))
-            if isinstance(found, Fault):
+            if isinstance(found, Refusal):
                 fault = found
             else:
                 name, renamed = found
@@ -214,7 +214,7 @@ class Engine:
         rules = [rule for rule in self._renaming if applies_to_model(rule, model)]
         return tuple(rename for rule in rules for rename in _rename(rule))
 
-    def _unknown(self, name: str, arguments: object, fault: Fault) -> Verdict:
+    def _unknown(self, name: str, arguments: object, fault: Refusal) -> Verdict:
         received = messages.text_of(arguments, messages.RECEIVED)
         return Verdict(
             Outcome.UNREPAIRABLE,
@@ -246,13 +246,13 @@ def _text(what: str, value: object) -> str:
     return value
 
 
-def _bad_name(name: str) -> Fault | None:
+def _bad_name(name: str) -> Refusal | None:
     if not name:
-        return Fault("unknown-tool", "The call names no tool. Send the name of one.")
+        return Refusal("unknown-tool", "The call names no tool. Send the name of one.")
     try:
         name.encode()
     except UnicodeEncodeError:
-        return Fault("surrogate", "The tool's name holds half of a surrogate pair. Send its exact name.")
+        return Refusal("surrogate", "The tool's name holds half of a surrogate pair. Send its exact name.")
     return None
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, nesting, read
-from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Fault, Limits
+from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
 from .schema import Open, View, root_types
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
@@ -74,10 +74,10 @@ _DUPLICATE = Step("duplicate-key", "A key stood twice with the same value; send 
 _COMPLETE = Step("complete", "The JSON text ended before its last bracket; send the whole object.")
 _UNWRAP_ARRAY = Step("unwrap-array", "You sent an array with one object in it; send the object alone.")
 
-TRUNCATED = Fault("truncated", "The arguments were cut off before their end. Send the whole call again.")
-SEVERAL = Fault("several-calls", "The text holds several different objects. Send one call for each.")
-NOT_JSON = Fault("not-json", "The arguments are no JSON. Send one JSON object.")
-LAYERS = Fault("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
+TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
+SEVERAL = Refusal("several-calls", "The text holds several different objects. Send one call for each.")
+NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+LAYERS = Refusal("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
 
 
 def ended_by_itself(stop_reason: str | None) -> bool:
@@ -88,7 +88,7 @@ def ended_by_itself(stop_reason: str | None) -> bool:
     return word.replace("_", "").replace("-", "").replace(" ", "") in _NORMAL_STOPS
 
 
-def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Reading | Fault:
+def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Reading | Refusal:
     """Read argument text, decoding JSON in JSON up to the limit.
 
     `free`: the first reading is no change (`check_text`). `complete`: cut text may be closed.
@@ -106,7 +106,7 @@ def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Readi
         if layer == limits.decode_layers:
             return LAYERS
         found = _layer(value, limits.depth, complete=complete and layer == 0)
-        if isinstance(found, Fault):
+        if isinstance(found, Refusal):
             if layer == 0 and found is NOT_JSON and not looks_like_json(value):
                 return Reading(value, (), bare=True)
             return found
@@ -124,7 +124,7 @@ def _may_be_layer(text: str) -> bool:
     return text.lstrip(" \t\r\n")[:1] in ("{", "[", '"')
 
 
-def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Step, ...]] | Fault:
+def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Step, ...]] | Refusal:
     """One reading of JSON text, with the fixes that it needed."""
     try:
         return _read(text, depth, raw=False)
@@ -167,14 +167,14 @@ def _has_raw_controls(text: str) -> bool:
     )
 
 
-def _fault(error: JsonError) -> Fault:
+def _fault(error: JsonError) -> Refusal:
     if error.code == "number":
         return BAD_NUMBER
     if error.code == "surrogate":
         return BAD_TEXT
     if error.code == "limit":
         return TOO_DEEP
-    return Fault("duplicate-key", f"In the arguments {error}. Send each key once.")
+    return Refusal("duplicate-key", f"In the arguments {error}. Send each key once.")
 
 
 def _several(text: str, depth: int) -> bool:
@@ -265,7 +265,7 @@ def unwrap(
         if readings >= limits.decode_layers:
             return reading
         layer = _layer(inner, limits.depth, complete=False)
-        if isinstance(layer, Fault):
+        if isinstance(layer, Refusal):
             return reading
         inner, fixes = layer
         readings += 1

@@ -59,10 +59,9 @@ def check_rules(
     compiler = Compiler(Library(packs), strict=strict, today=today, lets=lets, functions=functions)
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
-    if known is not None:
-        for unit in compiled.units:
-            if unit.top:
-                found += check_tools(unit, known, compiler.lets_of(unit))
+    for unit in compiled.units:
+        if unit.top:
+            found += check_tools(unit, known, compiler.lets_of(unit))
     if tests and not compiled.failed:
         for top in compiled.units:
             for unit in top.units():

@@ -11,14 +11,14 @@ from .selector import pointer
 from .verdict import Issue
 
 if TYPE_CHECKING:
-    from .schema import Fault
+    from .schema import Misfit
 
 ISSUES = 8  # in a retry message
 RECEIVED = 300  # code points of what was received
 _WANTED = 120  # code points of one wanted value, pattern or key
 
 
-def issue(fault: Fault) -> Issue:
+def issue(fault: Misfit) -> Issue:
     """A fault as an issue; the message never quotes a value of the call."""
     return Issue(pointer(fault.path) if fault.path else "", fault.keyword, fault.message)
 
@@ -95,7 +95,7 @@ def denied_message(tool: str, reason: str, note: str | None = None) -> str:
 
 
 def fingerprint(
-    tool: str, code: str, faults: tuple[Fault, ...] | list[Fault], rules: tuple[str, ...] = ()
+    tool: str, code: str, faults: tuple[Misfit, ...] | list[Misfit], rules: tuple[str, ...] = ()
 ) -> str:
     """Digest of the tool and the failure's shape; no values, equal across processes and machines."""
     shape = sorted(

@@ -14,7 +14,7 @@ from ..grammar.ast import Json
 from .selector import Path
 
 if TYPE_CHECKING:
-    from .schema import Fault, Schema
+    from .schema import Misfit, Schema
 
 _UNIONS = ("anyOf", "oneOf")
 _EVER = frozenset({"not", "if", "then", "else", "enum", "const", "$dynamicRef", "$recursiveRef"})
@@ -34,9 +34,9 @@ _SCALAR = _EVER | {
 _COMPOSED = frozenset({"$ref", "allOf", *_UNIONS})
 
 
-def collect(schema: Schema, value: Json, most: int, pointers: Iterable[str]) -> list[Fault]:
+def collect(schema: Schema, value: Json, most: int, pointers: Iterable[str]) -> list[Misfit]:
     """At most `most` faults of the value under the subschemas at these pointers. Iterative."""
-    found: list[Fault] = []
+    found: list[Misfit] = []
     seen: set[tuple[str, Path]] = set()  # by references and `allOf`, which may go in a circle
     stack: list[tuple[Json, str, Path]] = [(value, pointer, ()) for pointer in pointers]
     while stack and len(found) < most:
@@ -74,9 +74,9 @@ def _walked(schema: Schema, here: Json, spot: Any, pointer: str) -> list[str] | 
     return schema.same_value(pointer, spot) if spot.keys().isdisjoint(hard) else None
 
 
-def _own_faults(schema: Schema, here: Json, spot: dict[str, Any], pointer: str, path: Path) -> list[Fault]:
+def _own_faults(schema: Schema, here: Json, spot: dict[str, Any], pointer: str, path: Path) -> list[Misfit]:
     """What the keywords of one subschema say of the value itself."""
-    found: list[Fault] = []
+    found: list[Misfit] = []
     if "type" in spot:
         named = spot["type"] if isinstance(spot["type"], list) else [spot["type"]]
         if not schema.has_type(here, named):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..grammar.diagnostics import nearest
-from .domain import Fault
+from .domain import Refusal
 from .verdict import Change
 
 LONGEST = 1024  # code points of a name that is looked at
@@ -54,11 +54,11 @@ class Names:
         )
 
 
-def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Fault:
+def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Refusal:
     """The registered name that a call's name means, with what was changed; or why there is none."""
     cut = _CUT.search(name)
     if "<arg_" in name or (cut is not None and _ARGUMENTS.search(name, cut.start())):
-        return Fault(
+        return Refusal(
             "lost-arguments",
             "The tool's name held argument markup, so arguments were lost. Send the call again.",
         )
@@ -84,7 +84,7 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
         if listed
         else "There are no tools."
     )
-    return Fault("unknown-tool", f"There is no tool `{name[:64]}`. {help_text}")
+    return Refusal("unknown-tool", f"There is no tool `{name[:64]}`. {help_text}")
 
 
 def _steps(

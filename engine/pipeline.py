@@ -13,7 +13,7 @@ from ..rules.kind import Effect, NotApplicable
 from ..rules.strictjson import equal
 from . import messages
 from .condition import Env
-from .domain import Fault, is_simple, text_fault, value_fault
+from .domain import Refusal, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
     NOT_JSON,
@@ -29,18 +29,18 @@ from .envelope import (
 )
 from .plan import Permit, Plan, Step, fits
 from .repair import Run, one_pass
-from .schema import Fault as Misfit
+from .schema import Misfit
 from .selector import MISSING, Path, places, pointer
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict
 
-_HOOK = Fault("hook", "A hook of this tool's owner failed, so nothing was changed. Tell the user.")
+_HOOK = Refusal("hook", "A hook of this tool's owner failed, so nothing was changed. Tell the user.")
 
 
 class _Refused(Exception):
     """The call ends here as `unrepairable`."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Refusal) -> None:
         self.fault = fault
 
 
@@ -154,7 +154,7 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
         complete = plan.policy != "conservative" and ended
         complete = complete and "envelope.complete" not in plan.off
         found = read_text(arguments, limits, free=text, complete=complete)
-        if isinstance(found, Fault):
+        if isinstance(found, Refusal):
             raise _Refused(found)
         reading = found
         if reading.bare and not ended:
@@ -173,10 +173,10 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
         reading = unwrap(reading, plan.tool, plan.place, limits, lambda value: _passes(plan, value, env))
     for each in reading.steps:
         if f"envelope.{each.kind}" in plan.off:
-            raise _Refused(Fault("schema", "The arguments are no JSON object. Send one."))
+            raise _Refused(Refusal("schema", "The arguments are no JSON object. Send one."))
     if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value, env):
         raise _Refused(
-            Fault("truncated", "The arguments were cut off before their end. Send the whole call again.")
+            Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
         )
     return reading
 
@@ -188,7 +188,7 @@ def _empty(plan: Plan, reading: Reading, env: Env | None, *, blank: bool) -> Rea
     if "envelope.empty" not in plan.off and _passes(plan, {}, env):
         return Reading({}, (EMPTY,))
     if plan.schema is None:
-        raise _Refused(Fault("schema", "The arguments are empty. Send a JSON object."))
+        raise _Refused(Refusal("schema", "The arguments are empty. Send a JSON object."))
     return Reading(None, readings=reading.readings)
 
 
@@ -211,7 +211,7 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
         if type(final) is str and bare:
             final = _wrap_root(plan, final, work, env)
         if type(final) is not dict:
-            raise _Refused(NOT_JSON if bare else Fault("schema", "The arguments must be a JSON object."))
+            raise _Refused(NOT_JSON if bare else Refusal("schema", "The arguments must be a JSON object."))
         return final
     if fits(plan, final):
         return final
@@ -222,7 +222,7 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
     if not fits(plan, final):
         # A rule may have broken what was right; then its result says what is wanted.
         work.misfits = work.misfits or schema.faults(final, plan.limits.issues)
-        raise _Refused(NOT_JSON if bare else Fault("schema", ""))
+        raise _Refused(NOT_JSON if bare else Refusal("schema", ""))
     return final
 
 
@@ -377,7 +377,7 @@ def _permission(
 _ORDER = (Effect.DENY, Effect.ASK, Effect.ALLOW)
 
 
-def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Fault | None:
+def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Refusal | None:
     """Stage 10: why a changed call does not come out of a second run unchanged, or None.
 
     `last`: the last rule that changed it.
@@ -391,11 +391,11 @@ def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Fault | N
         again = _stages(plan, reading.value, reading.bare, work, env)
     except _Refused:
         message = f"What the rule `{last}` made of the arguments cannot be used. Send them as they are meant."
-        return Fault("not-settled", message)
+        return Refusal("not-settled", message)
     if not work.changes and again is final:
         return None
     rule = work.changes[0].rule if work.changes else reading.steps[0].kind
-    return Fault(
+    return Refusal(
         "not-settled", f"The rule `{rule}` would change the repaired arguments again, so they were not used."
     )
 
@@ -404,7 +404,7 @@ def _issues(work: _Work) -> tuple[Issue, ...]:
     return tuple(map(messages.issue, work.misfits)) if work.misfits else ()
 
 
-def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Fault, work: _Work) -> Verdict:
+def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, work: _Work) -> Verdict:
     misfits = work.misfits or []
     issues = _issues(work)
     lead = f"The arguments of `{plan.tool[:64]}` were not used. {fault.message}" if fault.message else None

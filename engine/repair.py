@@ -15,10 +15,9 @@ from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, NotApplicable
 from ..rules.strictjson import JsonError, integer, number
 from .condition import Closure, Env
-from .domain import Fault as Refusal
-from .domain import Limits
+from .domain import Limits, Refusal
 from .envelope import read_text
-from .schema import Fault, View
+from .schema import Misfit, View
 from .selector import MISSING, Path, get, pointer, remove, replace
 from .verdict import Change
 
@@ -96,14 +95,14 @@ class Run:
 Candidate: TypeAlias = tuple[str, Json, Path, str, str]
 
 
-def one_pass(value: Json, faults: list[Fault], repairs: Repairs, run: Run) -> Json:
+def one_pass(value: Json, faults: list[Misfit], repairs: Repairs, run: Run) -> Json:
     """Repair what one validation reported; the same object where nothing applied."""
     run.whole = value
     return _pass(value, repairs.schema, faults, (), repairs, run, _UNION_DEPTH)
 
 
 def _pass(
-    value: Json, view: View, faults: list[Fault], base: Path, repairs: Repairs, run: Run, depth: int
+    value: Json, view: View, faults: list[Misfit], base: Path, repairs: Repairs, run: Run, depth: int
 ) -> Json:
     touched: set[Path] = set()
     for fault in faults:
@@ -127,7 +126,7 @@ def _pass(
 
 
 def _candidates(
-    value: Json, view: View, fault: Fault, base: Path, repairs: Repairs, run: Run
+    value: Json, view: View, fault: Misfit, base: Path, repairs: Repairs, run: Run
 ) -> Iterator[Candidate]:
     """What each rule, in order, would do about one fault."""
     here: Any = get(value, fault.path)
@@ -149,7 +148,7 @@ def _candidates(
 
 
 def _alias(
-    value: Json, here: Json, fault: Fault, base: Path, repairs: Repairs, run: Run
+    value: Json, here: Json, fault: Misfit, base: Path, repairs: Repairs, run: Run
 ) -> Iterator[Candidate]:
     path = base + fault.path
     for step in repairs.aliases:
@@ -307,7 +306,7 @@ def _one_branch(place: View, new: Json, *, strict: bool) -> bool:
 
 
 def _branch(
-    value: Json, view: View, fault: Fault, base: Path, repairs: Repairs, run: Run, depth: int
+    value: Json, view: View, fault: Misfit, base: Path, repairs: Repairs, run: Run, depth: int
 ) -> Json:
     """Repair inside a union, branch by branch, if that makes exactly one branch pass."""
     if fault.keyword not in ("anyOf", "oneOf") or depth == 0:

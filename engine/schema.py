@@ -39,7 +39,7 @@ _LEVELS = 4  # of unions inside each other
 _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Misfit(msgspec.Struct, frozen=True):
     """A place where a value does not fit; `facts` are the validator's own (`property`, `limit` …)."""
 
     path: Path
@@ -113,7 +113,7 @@ class Schema:
         )
         return self._compile(document, self._registry, options)
 
-    def faults(self, value: Json, most: int) -> list[Fault]:
+    def faults(self, value: Json, most: int) -> list[Misfit]:
         """Where the value does not fit, ordered by path, at most `most` of them."""
         lacking = self._lacking(value) if type(value) is dict and self._lacking is not None else None
         if lacking is not None:
@@ -134,7 +134,7 @@ class Schema:
             more += [f"{pointer}/allOf/{n}" for n in range(len(spot["allOf"]))]
         return more
 
-    def _guarded(self, find: Callable[[], list[Fault]]) -> list[Fault]:
+    def _guarded(self, find: Callable[[], list[Misfit]]) -> list[Misfit]:
         """Faults, or where the native part gives up (a value too deep for it), one that says so."""
         try:
             return find()
@@ -150,12 +150,12 @@ class Schema:
         """The validator for the subschema at a pointer, compiled once."""
         return self._validator if pointer == "" else self.shared(View(self, (pointer,))).validator
 
-    def native_faults(self, validator: Any, value: Json, most: int, path: Path) -> list[Fault]:
+    def native_faults(self, validator: Any, value: Json, most: int, path: Path) -> list[Misfit]:
         """What a validator finds wrong with the value at `path`."""
         found = _faults(validator, value, most)
-        return [Fault(path + each.path, each.keyword, each.facts, each.message) for each in found]
+        return [Misfit(path + each.path, each.keyword, each.facts, each.message) for each in found]
 
-    def fault(self, path: Path, keyword: str, facts: dict[str, Any]) -> Fault:
+    def fault(self, path: Path, keyword: str, facts: dict[str, Any]) -> Misfit:
         """A fault found without the validator."""
         return _fault(path, keyword, facts)
 
@@ -246,7 +246,7 @@ class View:
         """Would the schema take this value here?"""
         return self.validator is None or bool(self.validator.is_valid(value))
 
-    def faults(self, value: Json, most: int) -> list[Fault]:
+    def faults(self, value: Json, most: int) -> list[Misfit]:
         """Where a value for this place does not fit; paths are relative to the place."""
         schema = self.schema
         found = schema._guarded(lambda: collect(schema, value, most, reversed(self.every)))
@@ -547,7 +547,7 @@ def type_name(value: Json) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-def _faults(validator: Any, value: Json, most: int) -> list[Fault]:
+def _faults(validator: Any, value: Json, most: int) -> list[Misfit]:
     """The validator's errors, in an order of our own, so that it is the same in every process."""
     found = [(error, _true_path(value, error.instance_path)) for error in validator.iter_errors(value)]
     found.sort(key=lambda each: (_order(each[1]), each[0].kind.name, str(each[0].schema_path)))
@@ -597,8 +597,8 @@ def _key(value: dict[str, Any], part: str | int) -> str | None:
 _NUMERIC = re.compile(r"\+?[0-9]{1,24}", re.ASCII)
 
 
-def _fault(path: Path, keyword: str, facts: dict[str, Any]) -> Fault:
-    return Fault(path, keyword, facts, describe(keyword, facts))
+def _fault(path: Path, keyword: str, facts: dict[str, Any]) -> Misfit:
+    return Misfit(path, keyword, facts, describe(keyword, facts))
 
 
 def _order(path: Path) -> list[tuple[int, int, str]]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from ..grammar.ast import Json
-from .domain import Fault
+from .domain import Refusal
 from .selector import Path
 
-SWALLOWED = Fault(
+SWALLOWED = Refusal(
     "swallowed-parameter",
     "A field's value holds the markup of another parameter. Send each parameter as a field of its own.",
 )
-ONLY_TAGS = Fault("lost-arguments", "A field's value is nothing but call markup. Send the value itself.")
+ONLY_TAGS = Refusal("lost-arguments", "A field's value is nothing but call markup. Send the value itself.")
 
 _PREFIX = r"(?:[A-Za-z]{1,16}:|[|｜]{1,2}DSML[|｜]{1,2})?"
 # A tag that begins a parameter, with the name that it gives.
@@ -38,7 +38,7 @@ def may_be_swallowed(text: str) -> bool:
     return text[:64].lstrip()[:1] == "<" or "param" in text or "arg_key>" in text
 
 
-def fault_in(value: Json, declared: frozenset[str]) -> Fault | None:
+def fault_in(value: Json, declared: frozenset[str]) -> Refusal | None:
     """Why a call's own markup inside one of its values makes it unusable, or None.
 
     `declared`: the properties that the schema names for the root object. Where the call has all of
@@ -71,7 +71,7 @@ def _texts(value: Json) -> list[tuple[Path, str]]:
     return found
 
 
-def _fault(text: str, field: str, lacking: frozenset[str]) -> Fault | None:
+def _fault(text: str, field: str, lacking: frozenset[str]) -> Refusal | None:
     if len(text) <= LONG and (_TAGS_ONLY.match(text) or text.strip() == f"</{field}>"):
         return ONLY_TAGS
     opened: dict[str, int] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.engine.schema import Fault, Schema, _faults
+from callgate.engine.schema import Misfit, Schema, _faults
 from callgate.engine.selector import Path
 
 KEYS = st.sampled_from(["a", "b", "c/d", "e~f", "0", ""])
@@ -64,7 +64,7 @@ VALUES = st.recursive(
 )
 
 
-def shown(fault: Fault) -> tuple[Path, str]:
+def shown(fault: Misfit) -> tuple[Path, str]:
     """A fault without the key `` in its path, which the validator leaves out."""
     return tuple(part for part in fault.path if part != ""), fault.keyword
 
