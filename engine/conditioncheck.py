@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..grammar.ast import (
     STAR,
@@ -38,22 +38,20 @@ from .conditionterms import (
     NEEDS,
     NUMERIC,
     WORDS,
+    Scope,
     is_context,
     kinds,
     needs_session,
     scalar_keys,
     shown,
-    type_of_word,
     types_of,
     when_unknown,
 )
 from .operators import ORDERS, PATTERNS
 from .paths import Folded, fold
-from .selector import array_index
 
 TEXTUAL = ("starts-with", "ends-with", "matches", "fullmatches", "under")
 OPERATORS = ("==", "!=", *ORDERS, "in", "contains", "is", *TEXTUAL)
-_DEEPEST = 64  # segments of a selector that are held against the types above them
 
 
 def check_condition(
@@ -77,8 +75,8 @@ def check_condition(
     they are mended, so there an unknown field is a warning, and a type that the schema refuses is fine.
     `present` and `missing` may ask for any field.
     """
-    scope = _Scope(lets, place_types, declares, place_enum, effect, None)
-    return [replace(found, file=file) for found in scope.condition(condition)]
+    finder = _Finder(lets, place_types, declares, place_enum, effect, None)
+    return [replace(found, file=file) for found in finder.condition(condition)]
 
 
 def _error(code: str, message: str, span: Span, help: str = "") -> Diagnostic:
@@ -89,16 +87,10 @@ def _warning(code: str, message: str, span: Span, help: str = "") -> Diagnostic:
     return Diagnostic(code, message, span, Severity.WARNING, help)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What a part of a condition may refer to. `base`: what `./` is, None outside `any` and `every`."""
+class _Finder(Scope):
+    """Finds what is wrong, part by part."""
 
-    lets: Mapping[str, Json]
-    place_types: Callable[[Pointer], frozenset[str] | None] | None
-    declares: Callable[[Pointer], str | bool] | None
-    place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None
-    effect: str | None
-    base: tuple[Segment, ...] | None
+    __slots__ = ()
 
     def condition(self, condition: Condition) -> Iterator[Diagnostic]:
         match condition:
@@ -334,11 +326,6 @@ class _Scope:
             "G314", f"`{what}` is not in force yet and always unknown", span, when_unknown(self.effect)
         )
 
-    def unnamed(self, term: Term) -> bool:
-        if not isinstance(term, Word) or term.text in WORDS or term.text in self.lets:
-            return False
-        return not is_context(term)
-
     def unknown(self, name: str, span: Span) -> Diagnostic:
         if name in FUNCTIONS:
             return _error("G305", f"`{name}` takes arguments", span, f"write `{FUNCTIONS[name]}`")
@@ -403,17 +390,6 @@ class _Scope:
             yield kind("G104", f"no field `{segments[end - 1]}` in the tool's schema", pointer.span, help)
             return
 
-    def misfit(self, segments: tuple[Segment, ...]) -> int | None:
-        """How many segments lead to a place of types that have no place like the next segment, if any do."""
-        if self.place_types is None or self.effect is None:
-            return None
-        for end, segment in enumerate(segments[:_DEEPEST]):
-            types = None if segment is STAR else self.place_types(Pointer(segments[:end]))
-            if types is None or "object" in types or ("array" in types and array_index(segment) is not None):
-                continue
-            return end
-        return None
-
     def below(
         self,
         pointer: Pointer,
@@ -435,43 +411,6 @@ class _Scope:
             f"`{shown(upper)}` is {kinds(types)} in the tool's schema and has no field `{segments[end]}`"
         )
         yield _error("G104", message, pointer.span, help)
-
-    def absolute(self, pointer: Pointer) -> tuple[Segment, ...] | None:
-        if not pointer.relative:
-            return pointer.segments
-        return None if self.base is None else (*self.base, *pointer.segments)
-
-    def segments(self, term: Term | Item) -> tuple[Segment, ...] | None:
-        """The place that a term is the value of, if it is one."""
-        if isinstance(term, Item):
-            return self.base
-        return self.absolute(term) if isinstance(term, Pointer) else None
-
-    # Types ------------------------------------------------------------------------------------
-
-    def types(self, term: Term | Item) -> frozenset[str] | None:
-        """The JSON types that a term can have, with `integer` beside each `number`; None: any."""
-        match term:
-            case Pointer() | Item():
-                segments = self.segments(term)
-                if segments is None or self.place_types is None:
-                    return None
-                types = self.place_types(Pointer(segments))
-                return types | {"integer"} if types is not None and "number" in types else types
-            case Function(name):
-                return {"count": frozenset({"integer"}), "length": frozenset({"integer"})}.get(name.text)
-            case Word(text):
-                if text in WORDS:
-                    return type_of_word(text)
-                return types_of(self.lets[text]) if text in self.lets else None
-            case Text() | Literal():
-                return types_of(term.value)
-
-    def value(self, term: Term) -> Json:
-        """What is known of a term before any call, else None."""
-        if isinstance(term, Word):
-            return None if term.text in WORDS or is_context(term) else self.lets.get(term.text)
-        return term.value if isinstance(term, Text | Literal) else None
 
 
 def _list_help(left: Term | Item, right: Term) -> str:

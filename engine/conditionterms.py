@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..grammar.ast import Function, Json, Literal, Pointer, Term, Text, Word
+from ..grammar.ast import STAR, Function, Item, Json, Literal, Pointer, Segment, Term, Text, Word
 from ..grammar.pointer import pointer_text
 from ..rules.values import TYPES
+from .selector import array_index
 
 WORDS = ("tool", "model", "turn.step", "turn.repeats", "result.ok", "result.text", "result.exit_code")
 # The functions, and how each is called.
@@ -21,6 +23,7 @@ FUNCTIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 NUMERIC = frozenset({"number", "integer"})
+_DEEPEST = 64  # segments of a selector that are held against the types above them
 # What the functions look at, and the words for it.
 NEEDS: Mapping[str, tuple[frozenset[str], str]] = MappingProxyType(
     {
@@ -112,3 +115,69 @@ def shown(term: Term) -> str:
         case Function(name, arguments):
             parts = (shown(each) for each in arguments if isinstance(each, Pointer | Text | Literal | Word))
             return f"{name.text}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a part of a condition may refer to. `base`: what `./` is, None outside `any` and `every`.
+
+    The others are the arguments of `check_condition`.
+    """
+
+    lets: Mapping[str, Json]
+    place_types: Callable[[Pointer], frozenset[str] | None] | None
+    declares: Callable[[Pointer], str | bool] | None
+    place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None
+    effect: str | None
+    base: tuple[Segment, ...] | None
+
+    def absolute(self, pointer: Pointer) -> tuple[Segment, ...] | None:
+        if not pointer.relative:
+            return pointer.segments
+        return None if self.base is None else (*self.base, *pointer.segments)
+
+    def segments(self, term: Term | Item) -> tuple[Segment, ...] | None:
+        """The place that a term is the value of, if it is one."""
+        if isinstance(term, Item):
+            return self.base
+        return self.absolute(term) if isinstance(term, Pointer) else None
+
+    def types(self, term: Term | Item) -> frozenset[str] | None:
+        """The JSON types that a term can have, with `integer` beside each `number`; None: any."""
+        match term:
+            case Pointer() | Item():
+                segments = self.segments(term)
+                if segments is None or self.place_types is None:
+                    return None
+                types = self.place_types(Pointer(segments))
+                return types | {"integer"} if types is not None and "number" in types else types
+            case Function(name):
+                return {"count": frozenset({"integer"}), "length": frozenset({"integer"})}.get(name.text)
+            case Word(text):
+                if text in WORDS:
+                    return type_of_word(text)
+                return types_of(self.lets[text]) if text in self.lets else None
+            case Text() | Literal():
+                return types_of(term.value)
+
+    def value(self, term: Term) -> Json:
+        """What is known of a term before any call, else None."""
+        if isinstance(term, Word):
+            return None if term.text in WORDS or is_context(term) else self.lets.get(term.text)
+        return term.value if isinstance(term, Text | Literal) else None
+
+    def unnamed(self, term: Term) -> bool:
+        if not isinstance(term, Word) or term.text in WORDS or term.text in self.lets:
+            return False
+        return not is_context(term)
+
+    def misfit(self, segments: tuple[Segment, ...]) -> int | None:
+        """How many segments lead to a place of types that have no place like the next segment, if any do."""
+        if self.place_types is None or self.effect is None:
+            return None
+        for end, segment in enumerate(segments[:_DEEPEST]):
+            types = None if segment is STAR else self.place_types(Pointer(segments[:end]))
+            if types is None or "object" in types or ("array" in types and array_index(segment) is not None):
+                continue
+            return end
+        return None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import callgate
+from callgate.engine.errors import CallgateWarning
 from callgate.engine.loading import Checked, check_rules
 from callgate.engine.packs import RuleText
 from callgate.grammar.codes import CODES
@@ -111,6 +112,81 @@ def test_a_field_that_the_schema_does_not_have_gets_the_nearest() -> None:
     assert ("G104", "did you mean `/path`?") in found
     assert ("G104", "did you mean `/edits/*/oldText`?") in found
     assert ("G111", "did you mean `edit`?") in found or not any(code == "G111" for code, _ in found)
+
+
+FIELDS = {
+    "t": {
+        "type": "object",
+        "required": ["s"],
+        "properties": {
+            "n": {"type": "integer"},
+            "s": {"type": "string"},
+            "l": {"type": "array", "items": {"type": "string"}},
+            "maybe": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+            "free": {},
+            "edits": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"path": {"type": "string"}}},
+            },
+        },
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "severity", "help_"),
+    [
+        ('deny "x" when /s is integer', "G310", Severity.WARNING, ""),
+        ('deny "x" when count(/n) > 1', "G310", Severity.WARNING, ""),
+        ('deny "x" when length(/maybe) > 1', "G310", Severity.WARNING, ""),
+        ('deny "x" when /l/0/x == 1', "G104", Severity.ERROR, ""),
+        ('deny "x" when /maybe/x == 1', "G104", Severity.ERROR, "any /maybe/*/x"),
+        ('deny "x" when /edits/path == "x"', "G104", Severity.ERROR, 'any /edits/*/path == "x"'),
+        ('ask "x" unless /edits/path under "/r"', "G104", Severity.ERROR, 'every /edits/*/path under "/r"'),
+        ("droppable /n, /s", "G226", Severity.WARNING, "take it away"),
+        ("root /n", "G226", Severity.WARNING, "takes text"),
+        ("root /edits in-array", "G226", Severity.WARNING, "takes text"),
+        ("filesystem-path-array /s", "G226", Severity.WARNING, "`filesystem-path`"),
+        ("alias /s from zz accepting number", "G226", Severity.WARNING, "a type that it takes"),
+    ],
+)
+def test_a_rule_that_contradicts_the_schema_is_reported_once(
+    rule: str, code: str, severity: Severity, help_: str
+) -> None:
+    (found,) = check(f"tool t {{ {rule} }}", tools=FIELDS).diagnostics
+    assert (found.code, found.severity) == (code, severity)
+    assert help_ in found.help
+    assert check(f"tool t {{ {rule} }}").diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'deny "x" when /edits/0/path == "x" and /maybe is null',
+        'deny "x" when any /edits/* (./path == "x")',
+        'deny "x" when count(/maybe) > 1 and length(/l/0) > 1 and count(/free) > 1',
+        'deny "x" when /free/x/y == 1 and /free is integer and present /edits/path',
+        'structural "one" "" when /s/path == 1 { move /a to /b }',
+        "droppable /n, /free",
+        "root /l in-array",
+    ],
+)
+def test_a_rule_that_the_schema_leaves_room_for_is_not(rule: str) -> None:
+    assert check(f"tool t {{ {rule} }}", tools=FIELDS).diagnostics == ()
+
+
+def test_a_test_that_needs_a_session_is_reported_once_with_and_without_tools() -> None:
+    text = 'tool t { deny "x" when runs(/s, "pytest"); allow when after t or turn.step > 1 }'
+    for tools in (None, FIELDS):
+        found = check(text, tools=tools).diagnostics
+        assert [(each.code, each.severity) for each in found] == [("G314", Severity.WARNING)] * 3
+        assert ["denied" in each.help for each in found] == [True, False, False]
+
+
+def test_a_deny_that_needs_a_session_denies_every_call_as_its_warning_says() -> None:
+    with pytest.warns(CallgateWarning, match="always unknown"):
+        engine = callgate.compile('tool t { deny "x" when runs(/s, "pytest") }')
+    assert engine.check("t", {"s": "ls"}).outcome.value == "denied"
 
 
 def test_mistakes_in_several_files_are_reported_together() -> None:
