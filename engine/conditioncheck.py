@@ -272,7 +272,7 @@ class _Finder(Scope):
             what = "none of these is among the values"
         shortened = [shown(Literal(each))[:40] for each in listed[:8]]
         every = ", ".join(f"`{each}`" for each in shortened) + (", ..." if len(listed) > 8 else "")
-        help = f"did you mean `{shown(Literal(near))}`?" if near else f"there are {every}"
+        help = f"did you mean `{shown(Literal(near))}`?" if near else f"it lists {every}"
         return f"{what} that the tool's schema lists for {subject}", help
 
     # Terms ------------------------------------------------------------------------------------

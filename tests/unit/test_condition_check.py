@@ -235,9 +235,9 @@ def test_each_test_that_needs_a_session_is_a_warning_that_says_what_it_means(eff
 @pytest.mark.parametrize(
     ("text", "code", "help"),
     [
-        ('/e == "c"', "G310", 'there are `"a"`, `"b"`'),
-        ('/e in ["c", 1]', "G310", 'there are `"a"`, `"b"`'),
-        ("/n == 3", "G310", "there are `1`, `2.0`"),
+        ('/e == "c"', "G310", 'it lists `"a"`, `"b"`'),
+        ('/e in ["c", 1]', "G310", 'it lists `"a"`, `"b"`'),
+        ("/n == 3", "G310", "it lists `1`, `2.0`"),
     ],
 )
 def test_a_value_that_the_schema_does_not_list_is_shown_those_that_it_does(text, code, help):
