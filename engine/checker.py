@@ -9,11 +9,11 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
-from .compiler import Unit, Written
 from .conditioncheck import check_condition
 from .schema import Schema, View
 from .selector import pointer
 from .tools import Tool
+from .units import Unit, Written
 
 
 def check_tools(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
 from typing import TypeAlias
 
-from ..grammar.ast import File, Json, Statement, Text, Word
+from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.parser import parse
-from ..grammar.pointer import pointer_text
 from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
 from ..rules.kind import Kind, Phase, Spec
@@ -30,7 +29,6 @@ from ..rules.statements import (
     read,
     words,
 )
-from ..rules.strictjson import JsonError, decode
 from ..rules.testblock import TestCase
 from ..rules.versions import admits, admits_newer
 from . import ir
@@ -38,75 +36,13 @@ from .conditioncheck import check_condition
 from .errors import SchemaError
 from .packs import Library, PackError, RuleText
 from .plan import built_in_rules, glob_matches
+from .rulenames import fits, name_rules, told_apart
 from .schema import Schema
+from .units import Unit, Written, read_json, rules_in_order
 from .verdict import Source
 from .version import VERSION
 
 WARN_DAYS = 14  # before a `disable … until` ends
-
-
-@dataclass(slots=True)
-class Written:
-    """One rule of a file with the block that it stands in."""
-
-    kind: type[Kind]
-    spec: Spec
-    block: ToolBlock
-    statement: Statement
-    name: str = ""
-
-
-@dataclass(slots=True)
-class Unit:
-    """One rule file, read."""
-
-    source: RuleText
-    tree: File
-    top: bool
-    pack: Pack | None = None
-    families: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    lets: dict[str, Json] = field(default_factory=dict)
-    items: list[Written | Unit] = field(default_factory=list)  # in the order of the file, `use` at its place
-    policies: list[Policy] = field(default_factory=list)
-    default: Default | None = None
-    disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
-    tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
-    uses: list[Unit] = field(default_factory=list)  # wherever they count
-    named_families: list[Word | Text] = field(default_factory=list)  # after `for`, at file level
-    newer: bool = False  # written for versions after this one too
-
-    @property
-    def file(self) -> str:
-        return self.source.file
-
-    def rules(self, seen: set[int]) -> list[tuple[Unit, Written]]:
-        """Every rule of the file and of what it uses, in order; a pack in `seen` counted already."""
-        found: list[tuple[Unit, Written]] = []
-        if id(self) not in seen:
-            seen.add(id(self))
-            for item in self.items:
-                found += item.rules(seen) if isinstance(item, Unit) else [(self, item)]
-        return found
-
-    def reach(self) -> set[int]:
-        """The identities of the file and of all that it uses, directly or not."""
-        found: set[int] = set()
-        queue = [self]
-        while queue:
-            unit = queue.pop()
-            if id(unit) not in found:
-                found.add(id(unit))
-                queue += unit.uses
-        return found
-
-    def units(self) -> list[Unit]:
-        """The file and what it uses, each once, in the order in which they count."""
-        found: dict[int, Unit] = {}
-        for item in self.items:
-            if isinstance(item, Unit):
-                found.update((id(unit), unit) for unit in item.units())
-        found[id(self)] = self
-        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +115,12 @@ class Compiler:
         """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
         units = list({id(unit): unit for top in tops for unit in top.units()}.values())
         lets = {} if own_values else self.lets
-        names = _told_apart(tops)
+        names = told_apart(tops)
         off: dict[int, list[Tools]] = {}
         disabled = self._disable(units, off)
         rules = tuple(
             self._rule(unit, item, names[id(item)], off.get(id(item), []), lets)
-            for unit, item in _in_order(tops)
+            for unit, item in rules_in_order(tops)
         )
         policies, default = self._settings(tops)
         packs = tuple(f"{unit.pack.name}@{unit.pack.version}" for unit in units if unit.pack is not None)
@@ -206,7 +142,7 @@ class Compiler:
         for item in unit.items:
             if isinstance(item, Written):
                 self._check_names(unit, item)
-        _name_rules(unit)
+        name_rules(unit)
         self._check_twice(unit)
         return unit
 
@@ -531,14 +467,6 @@ class Compiler:
 Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs
 
 
-def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
-    """Does an entry of `by` or `disable` fit a rule: its name, structural ID or kind, or a glob over them?"""
-    known = [name, kind, title] if kind == "structural" and title is not None else [name, kind]
-    if entry in known:
-        return True
-    return ("*" in entry or "?" in entry) and any(glob_matches(entry, each) for each in known)
-
-
 def _share(one: ToolBlock, other: ToolBlock) -> bool:
     """Is there a tool for which both blocks are?"""
     return any(
@@ -555,55 +483,6 @@ def _same_models(one: Policy, other: Policy) -> bool:
     if one.families is None or other.families is None:
         return one.families is other.families
     return any(family in other.families for family in one.families)
-
-
-def _in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
-    seen: set[int] = set()
-    return [each for top in tops for each in top.rules(seen)]
-
-
-def _name_rules(unit: Unit) -> None:
-    """Name every rule of a file: pack, tool, kind and selector, and a hash where that is not unique."""
-    counts: dict[str, int] = {}
-    written = [item for item in unit.items if isinstance(item, Written)]
-    for item in written:
-        item.name = item.spec.name or _plain_name(unit, item)
-        counts[item.name] = counts.get(item.name, 0) + 1
-    for item in written:
-        if counts[item.name] > 1 and item.spec.name is None:
-            item.name += "#" + _text_hash(item.statement)
-
-
-def _told_apart(tops: tuple[Unit, ...]) -> dict[int, str]:
-    """The names of all rules; where files without a pack say the same name, with a hash of the text."""
-    written = [item for _, item in _in_order(tops)]
-    counts: dict[str, int] = {}
-    for item in written:
-        counts[item.name] = counts.get(item.name, 0) + 1
-    return {
-        id(item): f"{item.name}#{_text_hash(item.statement)}"
-        if counts[item.name] > 1 and item.spec.name is None and "#" not in item.name
-        else item.name
-        for item in written
-    }
-
-
-def _plain_name(unit: Unit, item: Written) -> str:
-    parts = [unit.pack.name] if unit.pack is not None else []
-    parts.append(",".join(each.text for each in item.block.names))
-    parts.append(item.spec.keyword)
-    if item.spec.keyword == "structural" and item.spec.title:
-        parts.append(item.spec.title)
-    selectors = ",".join(pointer_text(each.segments) for each in item.spec.selectors)
-    return ":".join([*parts, selectors]) if selectors else ":".join(parts)
-
-
-def _text_hash(statement: Statement) -> str:
-    """Six hex digits of a rule's canonical text without note and reason."""
-    bare = replace(statement, note=None)
-    if statement.word.text in ("allow", "ask", "deny"):
-        bare = replace(bare, items=tuple(group for group in bare.items if not isinstance(group[0], Text)))
-    return blake2b(print_statement(bare).encode(), digest_size=3).hexdigest()
 
 
 def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
@@ -647,23 +526,3 @@ def _ordered(found: list[Diagnostic], units: list[Unit]) -> list[Diagnostic]:
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
     near = nearest(name, known)
     return f"did you mean `{near}`?" if near is not None else ""
-
-
-def read_json(unit: Unit, name: str) -> Json:
-    """A JSON file beside the rule file, never outside its folder.
-
-    Raises:
-        PackError: it is not there, lies outside, or is no JSON.
-    """
-    if unit.source.folder is None:
-        raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
-    root = unit.source.folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        raise PackError(f"`{name}` lies outside the folder of the rule file")
-    try:
-        return decode(path.read_text("utf-8"))
-    except OSError as error:
-        raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
-    except (JsonError, UnicodeDecodeError) as error:
-        raise PackError(f"`{name}` is no JSON: {error}") from None

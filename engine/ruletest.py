@@ -12,11 +12,13 @@ from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
 from ..rules.testblock import CallStep, Expectation, TestCase
 from . import messages
-from .compiler import Compiler, Unit, fits, read_json
+from .compiler import Compiler
 from .engine import Engine
 from .errors import CallgateError
 from .ir import PolicyRule, RuleSet
+from .rulenames import fits
 from .selector import MISSING, pointer
+from .units import Unit, read_json
 from .verdict import Outcome, Verdict
 
 _DIFFERENCES = 10  # shown for one test

@@ -60,7 +60,7 @@ def _shown(checked: Checked, form: str) -> str:
 def _summary(checked: Checked) -> str:
     """`3 files, 41 rules, 17 tests: no errors, 2 warnings`, of what does not ship with us."""
     from ...grammar.diagnostics import Severity
-    from ..compiler import Written
+    from ..units import Written
 
     units = [unit for top in checked.compiled.units for unit in top.units() if not unit.source.shipped]
     rules = sum(isinstance(item, Written) for unit in units for item in unit.items)

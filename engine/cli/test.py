@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...grammar.diagnostics import Diagnostic
     from ...rules.testblock import TestCase
-    from ..compiler import Unit
+    from ..units import Unit
 
 NAME = "test"
 HELP = "run the tests in rule files and list each one"

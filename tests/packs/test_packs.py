@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import callgate
-from callgate.engine.compiler import Written
 from callgate.engine.loading import Checked, check_rules
 from callgate.engine.packs import RuleText, read_rule_file, shipped_names
 from callgate.engine.ruletest import count_tests
+from callgate.engine.units import Written
 from callgate.grammar.parser import parse
 from callgate.grammar.printer import print_file
 from callgate.rules.statements import words

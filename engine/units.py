@@ -1,0 +1,101 @@
+"""Rule files as they were read: the rules that each writes, with the packs that it uses at their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..grammar.ast import File, Json, Statement, Text, Word
+from ..rules.kind import Kind, Spec
+from ..rules.statements import Default, Disable, Pack, Policy, ToolBlock
+from ..rules.strictjson import JsonError, decode
+from ..rules.testblock import TestCase
+from .packs import PackError, RuleText
+
+
+@dataclass(slots=True)
+class Written:
+    """One rule of a file with the block that it stands in."""
+
+    kind: type[Kind]
+    spec: Spec
+    block: ToolBlock
+    statement: Statement
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Unit:
+    """One rule file, read."""
+
+    source: RuleText
+    tree: File
+    top: bool
+    pack: Pack | None = None
+    families: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lets: dict[str, Json] = field(default_factory=dict)
+    items: list[Written | Unit] = field(default_factory=list)  # in the order of the file, `use` at its place
+    policies: list[Policy] = field(default_factory=list)
+    default: Default | None = None
+    disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
+    tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
+    uses: list[Unit] = field(default_factory=list)  # wherever they count
+    named_families: list[Word | Text] = field(default_factory=list)  # after `for`, at file level
+    newer: bool = False  # written for versions after this one too
+
+    @property
+    def file(self) -> str:
+        return self.source.file
+
+    def rules(self, seen: set[int]) -> list[tuple[Unit, Written]]:
+        """Every rule of the file and of what it uses, in order; a pack in `seen` counted already."""
+        found: list[tuple[Unit, Written]] = []
+        if id(self) not in seen:
+            seen.add(id(self))
+            for item in self.items:
+                found += item.rules(seen) if isinstance(item, Unit) else [(self, item)]
+        return found
+
+    def reach(self) -> set[int]:
+        """The identities of the file and of all that it uses, directly or not."""
+        found: set[int] = set()
+        queue = [self]
+        while queue:
+            unit = queue.pop()
+            if id(unit) not in found:
+                found.add(id(unit))
+                queue += unit.uses
+        return found
+
+    def units(self) -> list[Unit]:
+        """The file and what it uses, each once, in the order in which they count."""
+        found: dict[int, Unit] = {}
+        for item in self.items:
+            if isinstance(item, Unit):
+                found.update((id(unit), unit) for unit in item.units())
+        found[id(self)] = self
+        return list(found.values())
+
+
+def rules_in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
+    seen: set[int] = set()
+    return [each for top in tops for each in top.rules(seen)]
+
+
+def read_json(unit: Unit, name: str) -> Json:
+    """A JSON file beside the rule file, never outside its folder.
+
+    Raises:
+        PackError: it is not there, lies outside, or is no JSON.
+    """
+    if unit.source.folder is None:
+        raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
+    root = unit.source.folder.resolve()
+    path = (root / name).resolve()
+    if not path.is_relative_to(root):
+        raise PackError(f"`{name}` lies outside the folder of the rule file")
+    try:
+        return decode(path.read_text("utf-8"))
+    except OSError as error:
+        raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
+    except (JsonError, UnicodeDecodeError) as error:
+        raise PackError(f"`{name}` is no JSON: {error}") from None
