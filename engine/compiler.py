@@ -326,7 +326,8 @@ class Compiler:
             if source is None:
                 folder = unit.source.folder if unit is not None else None
                 help_ = (
-                    _did_you_mean(name, self.library.known(folder)) or "`callgate packs` lists what is there"
+                    _did_you_mean(name, self.library.known(folder))
+                    or "give it with `packs=` or `--packs`, or put its file beside this one"
                 )
                 self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
                 return None

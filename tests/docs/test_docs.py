@@ -223,7 +223,7 @@ def test_the_pages_name_every_statement_every_kind_and_every_outcome_code() -> N
 def test_the_pages_name_every_code_that_a_refused_call_can_have() -> None:
     text = "\n".join((ROOT / "engine" / f"{name}.py").read_text("utf-8") for name in
                      ("domain", "envelope", "names", "pipeline", "engine", "swallowed"))  # fmt: skip
-    codes = set(re.findall(r'\bFault\(\s*"([a-z-]+)"', text))
+    codes = set(re.findall(r'\bRefusal\(\s*"([a-z-]+)"', text))
     assert len(codes) >= 10
     page = (DOCS / "verdict.md").read_text("utf-8")
     for code in codes:

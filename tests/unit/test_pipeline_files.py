@@ -468,7 +468,7 @@ def test_a_test_with_the_wrong_arguments_shows_wanted_got_and_the_difference() -
 
 
 def test_arguments_are_compared_by_value_and_type() -> None:
-    schema = 'schema {"properties": {"n": {"type": "number"}}}'
+    schema = 'schema {"properties": {"path": {}, "n": {"type": "number"}}}'
     assert codes(with_test('repaired {"path": "a", "n": 1}', 'call {"file": "a", "n": 1}', rule=schema)) == []
     for other in ("1.0", "true", '"1"'):
         text = with_test(f'repaired {{"path": "a", "n": {other}}}', 'call {"file": "a", "n": 1}', rule=schema)
