@@ -10,7 +10,8 @@ from ..grammar.span import Span
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
 from .conditioncheck import check_condition
-from .schema import Schema, View
+from .places import View
+from .schema import Schema
 from .selector import pointer
 from .tools import Tool
 from .units import Unit, Written

@@ -16,7 +16,7 @@ import msgspec
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, nesting, read
 from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
-from .schema import Open, View, root_types
+from .places import Open, View, root_types
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
 _NAMES = ("name", "tool", "tool_name", "toolName", "function", "function_name")

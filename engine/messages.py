@@ -11,7 +11,7 @@ from .selector import pointer
 from .verdict import Issue
 
 if TYPE_CHECKING:
-    from .schema import Misfit
+    from .native import Misfit
 
 ISSUES = 8  # in a retry message
 RECEIVED = 300  # code points of what was received

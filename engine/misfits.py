@@ -14,7 +14,8 @@ from ..grammar.ast import Json
 from .selector import Path
 
 if TYPE_CHECKING:
-    from .schema import Misfit, Schema
+    from .native import Misfit
+    from .schema import Schema
 
 _UNIONS = ("anyOf", "oneOf")
 _EVER = frozenset({"not", "if", "then", "else", "enum", "const", "$dynamicRef", "$recursiveRef"})

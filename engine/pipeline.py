@@ -27,9 +27,9 @@ from .envelope import (
     several_calls,
     unwrap,
 )
+from .native import Misfit
 from .plan import Permit, Plan, Step, fits
 from .repair import Run, one_pass
-from .schema import Misfit
 from .selector import MISSING, Path, places, pointer
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict

@@ -14,8 +14,9 @@ from ..rules.regex import compile_regex
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .ir import Default, Rule, RuleSet
+from .places import Open, View, root_types, type_name
 from .repair import RULES, AliasStep, Repairs
-from .schema import Open, Schema, View, root_types, type_name
+from .schema import Schema
 from .selector import MISSING
 from .verdict import Observation, Source
 

@@ -17,7 +17,8 @@ from ..rules.strictjson import JsonError, integer, number
 from .condition import Closure, Env
 from .domain import Limits, Refusal
 from .envelope import read_text
-from .schema import Misfit, View
+from .native import Misfit
+from .places import View
 from .selector import MISSING, Path, get, pointer, remove, replace
 from .verdict import Change
 

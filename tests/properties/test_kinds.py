@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.engine.schema import Open, Schema
+from callgate.engine.places import Open
+from callgate.engine.schema import Schema
 from callgate.grammar.ast import Json, Literal, Pointer, Segment, Statement, Text, Word
 from callgate.rules.catalog import kinds
 from callgate.rules.kind import Action, NotApplicable, Phase, Place, Spec

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.engine.schema import Misfit, Schema, _faults
+from callgate.engine.native import Misfit, native_faults
+from callgate.engine.schema import Schema
 from callgate.engine.selector import Path
 
 KEYS = st.sampled_from(["a", "b", "c/d", "e~f", "0", ""])
@@ -75,7 +76,7 @@ def test_the_walk_finds_what_the_validator_finds(part: Any, value: Any) -> None:
     schema = Schema(document)
     arguments = {"v": value}
     walked = {shown(each) for each in schema.faults(arguments, 1000)}
-    native = {shown(each) for each in _faults(schema.validator_at(""), arguments, 1000)}
+    native = {shown(each) for each in native_faults(schema.validator_at(""), arguments, 1000)}
     assert walked == native
     assert bool(walked) is not schema.is_valid(arguments)
 

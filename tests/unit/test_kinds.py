@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from cerberus import Validator
 
-from callgate.engine.schema import Open, Schema, View
+from callgate.engine.places import Open, View
+from callgate.engine.schema import Schema
 from callgate.engine.selector import places, replace
 from callgate.grammar.ast import Json, Text
 from callgate.grammar.parser import parse
