@@ -117,6 +117,7 @@ def _check(
         lets=lets,
         place_types=lambda selector: base.under(selector.segments).types or None,
         declares=lambda selector: _may_be_sent(selector, base, sent),
+        place_enum=lambda selector: base.under(selector.segments).enum,
         effect=kind.effect.value if kind.phase is Phase.PERMIT and kind.effect is not None else None,
         file=unit.file,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,14 +25,22 @@ class Tool:
 
 def own_copy(tools: Tools | None) -> Any:
     """The tools as plain values of our own, so that nobody changes them later; an iterator is read once."""
-    if tools is None or isinstance(tools, str | bytes):
-        return tools
-    try:
-        if isinstance(tools, Mapping):
-            return deepcopy(dict(tools))
-        return [deepcopy(dict(each)) if isinstance(each, Mapping) else each for each in tools]
-    except RecursionError:
-        raise SchemaError("the tools are nested too deeply") from None
+    if isinstance(tools, str | bytes) or not isinstance(tools, Mapping | Iterable):
+        return tools  # refused where it is read
+    top: Any = dict(tools) if isinstance(tools, Mapping) else list(tools)
+    copies: dict[int, Any] = {}
+    todo: list[Any] = [top]
+    while todo:
+        holder = todo.pop()
+        for at in list(holder) if type(holder) is dict else range(len(holder)):
+            item = holder[at]
+            # Other types are not ours to copy; what cannot be used of them is refused where it is read.
+            if type(item) is dict or type(item) is list:
+                if id(item) not in copies:
+                    copies[id(item)] = item.copy()
+                    todo.append(copies[id(item)])
+                holder[at] = copies[id(item)]
+    return top
 
 
 def read_tools(tools: Tools | None) -> dict[str, Tool] | None:

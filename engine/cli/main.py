@@ -121,7 +121,9 @@ def _failed(error: Exception) -> int:
     from ...rules.catalog import CatalogError
     from ..errors import CallgateError
 
-    if isinstance(error, CallgateError | CatalogError):
+    if isinstance(error, CatalogError):
+        complain(f"callgate: {visible(' '.join(str(error).split()))}")  # it may quote another error's lines
+    elif isinstance(error, CallgateError):
         complain(f"callgate: {visible(str(error))}")
     else:
         complain(

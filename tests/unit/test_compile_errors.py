@@ -119,6 +119,7 @@ FIELDS = {
         "type": "object",
         "required": ["s"],
         "properties": {
+            "e": {"enum": ["a", "b"]},
             "n": {"type": "integer"},
             "s": {"type": "string"},
             "l": {"type": "array", "items": {"type": "string"}},
@@ -136,6 +137,8 @@ FIELDS = {
 @pytest.mark.parametrize(
     ("rule", "code", "severity", "help_"),
     [
+        ('deny "x" when /e == "c"', "G310", Severity.WARNING, 'it lists `"a"`, `"b"`'),
+        ('deny "x" when /e in ["c", "d"]', "G310", Severity.WARNING, 'it lists `"a"`, `"b"`'),
         ('deny "x" when /s is integer', "G310", Severity.WARNING, ""),
         ('deny "x" when count(/n) > 1', "G310", Severity.WARNING, ""),
         ('deny "x" when length(/maybe) > 1', "G310", Severity.WARNING, ""),
