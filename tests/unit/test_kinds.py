@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cerberus import Validator
 
+from callgate.engine.cli.main import main
 from callgate.engine.places import Open, View
 from callgate.engine.schema import Schema
 from callgate.engine.selector import places, replace
 from callgate.grammar.ast import Json, Text
 from callgate.grammar.parser import parse
+from callgate.rules import kinds as folder
 from callgate.rules.catalog import CatalogError, gather, kinds, own
 from callgate.rules.forms import FORMS
 from callgate.rules.kind import Action, Example, Kind, NotApplicable, Phase, Place, Spec
@@ -131,7 +136,7 @@ def test_every_example_does_what_it_says(kind: type[Kind], example: Example) -> 
 
 
 def test_the_catalogue_has_the_kinds_of_the_language() -> None:
-    assert set(own()) == {
+    assert set(own()) >= {
         *("alias", "filesystem-path", "filesystem-path-array", "string-or-array", "scalar", "anchor-bleed"),
         *("grammar-tokens", "closing-tags", "html-entities", "structural", "bound", "allow", "ask", "deny"),
         *("root", "rename", "droppable", "schema"),
@@ -199,6 +204,7 @@ def test_an_installed_package_can_add_a_kind() -> None:
     [
         (ImportError("no module"), "does not load"),
         (object, "no class derived"),
+        (5, "no class derived"),
         (type("A", (Kind,), {"keyword": "alias", "phase": Phase.SETTING}), "exists already"),
         (type("B", (Kind,), {"keyword": "tool", "phase": Phase.SETTING}), "word of the language"),
         (type("C", (Kind,), {"keyword": "two words", "phase": Phase.SETTING}), "no name"),
@@ -215,12 +221,130 @@ def test_an_installed_package_can_add_a_kind() -> None:
             ),
             "no Cerberus schema",
         ),
+        (type("G", (Kind,), {"keyword": "fine", "phase": "preprocess"}), "its `phase` is no `Phase`"),
+        (
+            type("H", (Kind,), {"keyword": "fine", "phase": Phase.SETTING, "examples": ("fine /a",)}),
+            "its example 1 is no `Example`",
+        ),
+        (
+            type("I", (Kind,), {"keyword": "fine", "phase": Phase.SETTING, "examples": Example("x", {})}),
+            "its `examples` are no tuple",
+        ),
+        (
+            type(
+                "J",
+                (Kind,),
+                {
+                    "keyword": "fine",
+                    "phase": Phase.PREPROCESS,
+                    "build": lambda spec, place: Action(lambda value, log: value, "v is"),
+                },
+            ),
+            "its guard `v is` is no Python expression",
+        ),
     ],
 )
 def test_an_entry_point_that_cannot_be_used_is_named(value: object, why: str) -> None:
     with pytest.raises(CatalogError, match="mine = offered:thing") as raised:
         gather(own(), [offer(value)])
     assert why in str(raised.value)
+
+
+TRIM = """
+from callgate.rules.kind import Action, Example, Kind, Phase, Selecting
+
+class Trim(Kind):
+    '''Strip white space.'''
+
+    keyword = "trim"
+    phase = Phase.PREPROCESS
+    selecting = Selecting.ONE
+    clauses = {"at": {"type": "string", "allowed": ["start", "end"], "required": True}}
+    examples = (Example("trim /a at end", {"a": 5}),)
+
+    @classmethod
+    def build(cls, spec, place):
+        known = {"start": "v[:1].isspace()", "end": "v[-1:].isspace()"}[spec.clauses["at"]]
+        return Action(lambda value, log: value, f"type(v) is str and {known}")
+
+KIND = Trim
+""".lstrip()
+UNFINISHED = [
+    ("KIND = Trim", "", "`rules/kinds/trim.py` has no kind: it ends in `KIND = ` and its class"),
+    ("KIND = Trim", "KIND = 5", "`rules/kinds/trim.py`: what it offers is no class derived"),
+    ("PREPROCESS", "PREPROCES", "`rules/kinds/trim.py` does not load: AttributeError: "),
+    ("PREPROCESS", "PREPROCES", "PREPROCES (line 7)"),
+    ("class Trim(Kind):", "class Trim(Kind:", "`rules/kinds/trim.py` does not load: SyntaxError: "),
+    ("class Trim(Kind):", "class Trim(Kind:", "(trim.py, line 3)"),
+    ("phase =", "fase =", "the kind `trim` of `rules/kinds/trim.py`: it has no `phase`"),
+    ("= Selecting.ONE", "= 1", "the kind `trim` of `rules/kinds/trim.py`: its `selecting` is no `Selecting`"),
+    ("keyword =", "key =", "`rules/kinds/trim.py`: its `keyword` is no name"),
+    (
+        '"trim"',
+        '"alias"',
+        "the kind `alias` of `rules/kinds/trim.py`: `rules/kinds/alias.py` has this keyword",
+    ),
+    ('"trim"', '"tool"', "the kind `tool` of `rules/kinds/trim.py`: `tool` is a word of the language"),
+    ('"trim"', '"when"', "the kind `when` of `rules/kinds/trim.py`: `when` is a word of the language"),
+    ("'''Strip white space.'''", "", "the kind `trim` of `rules/kinds/trim.py`: it has no docstring"),
+    (
+        "is str and",
+        "is str und",
+        "the kind `trim` of `rules/kinds/trim.py`: its guard `type(v) is str und v[",
+    ),
+    ("is str and", "is $str and", "is no Python expression"),
+    ("return Action(", "return (", "the kind `trim` of `rules/kinds/trim.py`: its `build` gives no `Action`"),
+    (
+        'Example("trim /a at end", {"a": 5})',
+        '"trim /a"',
+        "`rules/kinds/trim.py`: its example 1 is no `Example`",
+    ),
+    ("}),)", "}))", "the kind `trim` of `rules/kinds/trim.py`: its `examples` are no tuple"),
+    ('"string"', '"strnig"', "the kind `trim` of `rules/kinds/trim.py`: its clauses are no Cerberus schema"),
+]
+
+
+@pytest.fixture
+def trim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of one more kind of this package, to be written."""
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
+    kinds.cache_clear()
+    yield tmp_path / "trim.py"
+    sys.modules.pop(f"{folder.__name__}.trim", None)
+    vars(folder).pop("trim", None)
+    kinds.cache_clear()
+
+
+def test_a_file_is_all_that_a_new_kind_needs(trim: Path) -> None:
+    trim.write_text(TRIM, "utf-8")
+    assert kinds()["trim"].keyword == "trim"
+
+
+@pytest.mark.parametrize(("right", "wrong", "why"), UNFINISHED)
+def test_an_unfinished_kind_is_one_line_that_names_its_file(
+    trim: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, why: str
+) -> None:
+    assert right in TRIM
+    trim.write_text(TRIM.replace(right, wrong), "utf-8")
+    with pytest.raises(CatalogError) as raised:
+        own()
+    assert why in str(raised.value)
+    rules = trim.with_name("a.gate")
+    rules.write_text("tool t { alias /a from b }\n", "utf-8")
+    for arguments in (["check", str(rules)], ["test", str(rules)], ["run", str(rules)], ["explain", "alias"]):
+        assert main(arguments) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == f"callgate: {raised.value}\n"
+
+
+def test_an_error_of_many_lines_in_the_file_of_a_kind_is_shown_as_one_line(
+    trim: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trim.write_text('raise ValueError("one\\n  two")\n', "utf-8")
+    assert main(["explain", "alias"]) == 2
+    wanted = "callgate: `rules/kinds/trim.py` does not load: ValueError: one two (line 1)\n"
+    assert capsys.readouterr().err == wanted
 
 
 # alias ----------------------------------------------------------------------------------------
