@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..grammar.ast import STAR, Json, Pointer
+from ..grammar.ast import STAR, Json, Pointer, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
@@ -37,6 +37,8 @@ def check_tools(
                 tool = tools.get(name.text)
                 if tool is not None and tool.schema is not None:
                     found += _check(item, tool.name, tool.schema.root, unit, lets)
+    if registered is not None:
+        found += _unknown_in_ground(unit, registered)
     return list(dict.fromkeys(found))
 
 
@@ -51,18 +53,33 @@ def _own_tools(unit: Unit) -> dict[str, Tool]:
     }
 
 
+def _unknown_in_ground(unit: Unit, tools: Mapping[str, Tool]) -> Iterator[Diagnostic]:
+    """A misspelt tool under `mutates` or `shell` is not known to change things."""
+    for statement in unit.tree.statements:
+        for inner in (statement.block or ()) if statement.word.text == "ground" else ():
+            listed = [atom for group in inner.items for atom in group if isinstance(atom, Word | Text)]
+            for atom in listed if inner.word.text == "mutates" else listed[: inner.word.text == "shell"]:
+                text = atom.text if isinstance(atom, Word) else atom.value
+                if not set("*?") & set(text) and text not in tools:
+                    yield _unknown_tool(text, atom.span, tools, unit.file)
+
+
 def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
     for name in item.block.names:
         if not name.glob and name.text not in tools:
-            near = nearest(name.text, tools)
-            yield Diagnostic(
-                "G111",
-                f"there is no tool `{name.text[:64]}`, so its rules never apply",
-                name.span,
-                Severity.WARNING,
-                f"did you mean `{near}`?" if near else "",
-                file,
-            )
+            yield _unknown_tool(name.text, name.span, tools, file)
+
+
+def _unknown_tool(name: str, span: Span, tools: Mapping[str, Tool], file: str) -> Diagnostic:
+    near = nearest(name, tools)
+    return Diagnostic(
+        "G111",
+        f"there is no tool `{name[:64]}`, so what is said of it never applies",
+        span,
+        Severity.WARNING,
+        f"did you mean `{near}`?" if near else "",
+        file,
+    )
 
 
 def _slow_pattern(tool: str, span: Span, file: str) -> Diagnostic:
