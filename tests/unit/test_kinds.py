@@ -273,7 +273,7 @@ UNFINISHED = [
     ("KIND = Trim", "", "`rules/kinds/trim.py` has no kind: it ends in `KIND = ` and its class"),
     ("KIND = Trim", "KIND = 5", "`rules/kinds/trim.py`: what it offers is no class derived"),
     ("PREPROCESS", "PREPROCES", "`rules/kinds/trim.py` does not load: AttributeError: "),
-    ("PREPROCESS", "PREPROCES", "PREPROCES (line 7)"),
+    ("PREPROCESS", "PREPROCES", "(line 7)"),
     ("class Trim(Kind):", "class Trim(Kind:", "`rules/kinds/trim.py` does not load: SyntaxError: "),
     ("class Trim(Kind):", "class Trim(Kind:", "(trim.py, line 3)"),
     ("phase =", "fase =", "the kind `trim` of `rules/kinds/trim.py`: it has no `phase`"),
