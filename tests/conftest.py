@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 _SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 
 settings.register_profile(
-    "ci", max_examples=200, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+    "ci", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
 )
 settings.register_profile("long", max_examples=10_000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("CALLGATE_HYPOTHESIS", "ci"))
