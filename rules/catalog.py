@@ -138,7 +138,7 @@ def _clause_fault(kind: type[Kind]) -> str | None:
             return f"its clause `{name}` is a word of the language"
     try:
         Validator(kind.clauses)
-    except SchemaError as error:
+    except (SchemaError, TypeError) as error:  # the second where a clause is no mapping at all
         return f"its clauses are no Cerberus schema: {error}"
     return None
 
@@ -160,14 +160,14 @@ def _guard_fault(kind: type[Kind]) -> str | None:
     """
     if kind.phase is not Phase.PREPROCESS:
         return None
-    clauses = {
-        name: _sample(rules)
-        for name, rules in kind.clauses.items()
-        if rules.get("required") or "default" in rules
-    }
     selectors = () if kind.selecting is Selecting.NONE else (Pointer(("x",)),)
     block = None if kind.block is None else ()
     try:
+        clauses = {
+            name: _sample(rules)
+            for name, rules in kind.clauses.items()
+            if rules.get("required") or "default" in rules
+        }
         action = kind.build(Spec(kind.keyword, "x", selectors, clauses, block), _Anywhere())
     except Exception:  # a rule of its own making may be none that the kind can do anything with
         return None

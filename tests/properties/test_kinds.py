@@ -423,7 +423,7 @@ def test_hostile_values_of_a_megabyte_take_linear_time(hostile: str) -> None:
             continue
         for item in (value, {"a": value, "b": value}):
             begun = time.process_time()
-            apply(READY[name], item)
+            apply(action, item)
             assert time.process_time() - begun < 10, name
     while isinstance(value, list) and value and hostile == "a deep array":
         value = value[0]  # taken apart here, since to free it at once would recurse

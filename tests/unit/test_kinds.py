@@ -221,6 +221,10 @@ def test_an_installed_package_can_add_a_kind() -> None:
             ),
             "no Cerberus schema",
         ),
+        (
+            type("K", (Kind,), {"keyword": "fine", "phase": Phase.SETTING, "clauses": {"x": None}}),
+            "no Cerberus schema",
+        ),
         (type("G", (Kind,), {"keyword": "fine", "phase": "preprocess"}), "its `phase` is no `Phase`"),
         (
             type("H", (Kind,), {"keyword": "fine", "phase": Phase.SETTING, "examples": ("fine /a",)}),
@@ -250,86 +254,98 @@ def test_an_entry_point_that_cannot_be_used_is_named(value: object, why: str) ->
     assert why in str(raised.value)
 
 
-TRIM = """
+HALFWAY = """
 from callgate.rules.kind import Action, Example, Kind, Phase, Selecting
 
-class Trim(Kind):
+class Halfway(Kind):
     '''Strip white space.'''
 
-    keyword = "trim"
+    keyword = "halfway"
     phase = Phase.PREPROCESS
     selecting = Selecting.ONE
     clauses = {"at": {"type": "string", "allowed": ["start", "end"], "required": True}}
-    examples = (Example("trim /a at end", {"a": 5}),)
+    examples = (Example("halfway /a at end", {"a": 5}),)
 
     @classmethod
     def build(cls, spec, place):
         known = {"start": "v[:1].isspace()", "end": "v[-1:].isspace()"}[spec.clauses["at"]]
         return Action(lambda value, log: value, f"type(v) is str and {known}")
 
-KIND = Trim
+KIND = Halfway
 """.lstrip()
 UNFINISHED = [
-    ("KIND = Trim", "", "`rules/kinds/trim.py` has no kind: it ends in `KIND = ` and its class"),
-    ("KIND = Trim", "KIND = 5", "`rules/kinds/trim.py`: what it offers is no class derived"),
-    ("PREPROCESS", "PREPROCES", "`rules/kinds/trim.py` does not load: AttributeError: "),
+    ("KIND = Halfway", "", "`rules/kinds/halfway.py` has no kind: it ends in `KIND = ` and its class"),
+    ("KIND = Halfway", "KIND = 5", "`rules/kinds/halfway.py`: what it offers is no class derived"),
+    ("PREPROCESS", "PREPROCES", "`rules/kinds/halfway.py` does not load: AttributeError: "),
     ("PREPROCESS", "PREPROCES", "(line 7)"),
-    ("class Trim(Kind):", "class Trim(Kind:", "`rules/kinds/trim.py` does not load: SyntaxError: "),
-    ("class Trim(Kind):", "class Trim(Kind:", "(trim.py, line 3)"),
-    ("phase =", "fase =", "the kind `trim` of `rules/kinds/trim.py`: it has no `phase`"),
-    ("= Selecting.ONE", "= 1", "the kind `trim` of `rules/kinds/trim.py`: its `selecting` is no `Selecting`"),
-    ("keyword =", "key =", "`rules/kinds/trim.py`: its `keyword` is no name"),
+    ("class Halfway(Kind):", "class Halfway(Kind:", "`rules/kinds/halfway.py` does not load: SyntaxError: "),
+    ("class Halfway(Kind):", "class Halfway(Kind:", "(halfway.py, line 3)"),
+    ("phase =", "fase =", "the kind `halfway` of `rules/kinds/halfway.py`: it has no `phase`"),
     (
-        '"trim"',
-        '"alias"',
-        "the kind `alias` of `rules/kinds/trim.py`: `rules/kinds/alias.py` has this keyword",
+        "= Selecting.ONE",
+        "= 1",
+        "the kind `halfway` of `rules/kinds/halfway.py`: its `selecting` is no `Selecting`",
     ),
-    ('"trim"', '"tool"', "the kind `tool` of `rules/kinds/trim.py`: `tool` is a word of the language"),
-    ('"trim"', '"when"', "the kind `when` of `rules/kinds/trim.py`: `when` is a word of the language"),
-    ("'''Strip white space.'''", "", "the kind `trim` of `rules/kinds/trim.py`: it has no docstring"),
+    ("keyword =", "key =", "`rules/kinds/halfway.py`: its `keyword` is no name"),
+    (
+        '"halfway"',
+        '"alias"',
+        "the kind `alias` of `rules/kinds/halfway.py`: `rules/kinds/alias.py` has this keyword",
+    ),
+    ('"halfway"', '"tool"', "the kind `tool` of `rules/kinds/halfway.py`: `tool` is a word of the language"),
+    ('"halfway"', '"when"', "the kind `when` of `rules/kinds/halfway.py`: `when` is a word of the language"),
+    ("'''Strip white space.'''", "", "the kind `halfway` of `rules/kinds/halfway.py`: it has no docstring"),
     (
         "is str and",
         "is str und",
-        "the kind `trim` of `rules/kinds/trim.py`: its guard `type(v) is str und v[",
+        "the kind `halfway` of `rules/kinds/halfway.py`: its guard `type(v) is str und v[",
     ),
     ("is str and", "is $str and", "is no Python expression"),
-    ("return Action(", "return (", "the kind `trim` of `rules/kinds/trim.py`: its `build` gives no `Action`"),
     (
-        'Example("trim /a at end", {"a": 5})',
-        '"trim /a"',
-        "`rules/kinds/trim.py`: its example 1 is no `Example`",
+        "return Action(",
+        "return (",
+        "the kind `halfway` of `rules/kinds/halfway.py`: its `build` gives no `Action`",
     ),
-    ("}),)", "}))", "the kind `trim` of `rules/kinds/trim.py`: its `examples` are no tuple"),
-    ('"string"', '"strnig"', "the kind `trim` of `rules/kinds/trim.py`: its clauses are no Cerberus schema"),
+    (
+        'Example("halfway /a at end", {"a": 5})',
+        '"halfway /a"',
+        "`rules/kinds/halfway.py`: its example 1 is no `Example`",
+    ),
+    ("}),)", "}))", "the kind `halfway` of `rules/kinds/halfway.py`: its `examples` are no tuple"),
+    (
+        '"string"',
+        '"strnig"',
+        "the kind `halfway` of `rules/kinds/halfway.py`: its clauses are no Cerberus schema",
+    ),
 ]
 
 
 @pytest.fixture
-def trim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def halfway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of one more kind of this package, to be written."""
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
     kinds.cache_clear()
-    yield tmp_path / "trim.py"
-    sys.modules.pop(f"{folder.__name__}.trim", None)
-    vars(folder).pop("trim", None)
+    yield tmp_path / "halfway.py"
+    sys.modules.pop(f"{folder.__name__}.halfway", None)
+    vars(folder).pop("halfway", None)
     kinds.cache_clear()
 
 
-def test_a_file_is_all_that_a_new_kind_needs(trim: Path) -> None:
-    trim.write_text(TRIM, "utf-8")
-    assert kinds()["trim"].keyword == "trim"
+def test_a_file_is_all_that_a_new_kind_needs(halfway: Path) -> None:
+    halfway.write_text(HALFWAY, "utf-8")
+    assert kinds()["halfway"].keyword == "halfway"
 
 
 @pytest.mark.parametrize(("right", "wrong", "why"), UNFINISHED)
 def test_an_unfinished_kind_is_one_line_that_names_its_file(
-    trim: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, why: str
+    halfway: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, why: str
 ) -> None:
-    assert right in TRIM
-    trim.write_text(TRIM.replace(right, wrong), "utf-8")
+    assert right in HALFWAY
+    halfway.write_text(HALFWAY.replace(right, wrong), "utf-8")
     with pytest.raises(CatalogError) as raised:
         own()
     assert why in str(raised.value)
-    rules = trim.with_name("a.gate")
+    rules = halfway.with_name("a.gate")
     rules.write_text("tool t { alias /a from b }\n", "utf-8")
     for arguments in (["check", str(rules)], ["test", str(rules)], ["run", str(rules)], ["explain", "alias"]):
         assert main(arguments) == 2
@@ -339,11 +355,11 @@ def test_an_unfinished_kind_is_one_line_that_names_its_file(
 
 
 def test_an_error_of_many_lines_in_the_file_of_a_kind_is_shown_as_one_line(
-    trim: Path, capsys: pytest.CaptureFixture[str]
+    halfway: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trim.write_text('raise ValueError("one\\n  two")\n', "utf-8")
+    halfway.write_text('raise ValueError("one\\n  two")\n', "utf-8")
     assert main(["explain", "alias"]) == 2
-    wanted = "callgate: `rules/kinds/trim.py` does not load: ValueError: one two (line 1)\n"
+    wanted = "callgate: `rules/kinds/halfway.py` does not load: ValueError: one two (line 1)\n"
     assert capsys.readouterr().err == wanted
 
 

@@ -434,9 +434,9 @@ def test_expressions_match_code_points_and_lone_surrogates_raise_nothing() -> No
 
 
 def test_expressions_run_in_linear_time() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert compile_regex(r"(a+)+\s+$").search("a" * 500_000 + " " * 500_000 + "x") is None
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_version_ranges_admit_what_they_say() -> None:
@@ -472,11 +472,11 @@ def test_types_are_those_of_json() -> None:
 
 def test_a_statement_of_a_hundred_thousand_items_is_read_in_linear_time() -> None:
     names = ", ".join(f"n{i}" for i in range(20_000))
-    begun = time.perf_counter()
+    begun = time.process_time()
     spec, found = rule(f"alias /a from {names}")
     assert found == []
     assert spec is not None
     assert len(spec.clauses["from"]) == 20_000
     many = Statement(Word("alias"), ((Pointer(("a",)),), *(((Word("zz"),),) * 100_000)))
     assert len(read_rule(many, kinds())[1]) > 1
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20
