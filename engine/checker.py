@@ -125,7 +125,7 @@ def _check(
     sent = frozenset(
         name
         for other in unit.items
-        if isinstance(other, Written) and other.kind.keyword == "alias" and other.block is item.block
+        if isinstance(other, Written) and other.kind.mends_missing and other.block is item.block
         for name in other.spec.clauses.get("from", ())
     )
     base = root.under(spec.segments) if kind.condition_at_place and spec.selectors else root

@@ -14,7 +14,7 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.parser import parse
 from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
-from ..rules.kind import Kind, Phase, Spec
+from ..rules.kind import Kind, Phase, Setting, Spec
 from ..rules.reader import check_rule, read_rule
 from ..rules.statements import (
     Default,
@@ -157,7 +157,7 @@ class Compiler:
                 self._error(unit, "G105", f"two rules are named `{item.spec.name}`", item.statement)
             if item.spec.name is not None:
                 names.add(item.spec.name)
-            if item.spec.keyword == "schema":
+            if item.kind.setting is Setting.SCHEMA:
                 tools = {each.text for each in item.block.names}
                 if tools & schemas:
                     message = f"`{min(tools & schemas)}` has two schemas"
@@ -248,7 +248,7 @@ class Compiler:
 
     def _with_schema(self, unit: Unit, kind: type[Kind], spec: Spec) -> Spec | None:
         """A `schema` rule with its document read."""
-        if kind.keyword != "schema":
+        if kind.setting is not Setting.SCHEMA:
             return spec
         source = spec.clauses["source"]
         if isinstance(source, str):
@@ -400,7 +400,7 @@ class Compiler:
                         reached = id(other) in inside and (block is not None or id(item) not in own)
                         if block is not None and not _share(block, item.block):
                             continue
-                        if reached and fits(pattern, item.name, item.spec.title, item.spec.keyword):
+                        if reached and fits(pattern, item.name, item.structural_id, item.spec.keyword):
                             off.setdefault(id(item), []).append((names, globs))
                             hits += 1
                     if any(glob_matches(pattern, name) for name in built_in_rules()):

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any, TypeAlias, cast
 
 from ..grammar.ast import Condition, Json, Segment
-from ..rules.kind import Action, Effect, Phase, Place, Spec
+from ..rules.kind import Action, Effect, Phase, Place, Setting, Spec
 from ..rules.regex import compile_regex
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
@@ -172,7 +172,7 @@ def make_plan(
                 silent.append(rule.name)
             if step is not None:
                 steps.append(step)
-                if kind.keyword == "alias" and not step.quiet and step.field is not None:
+                if kind.mends_missing and not step.quiet and step.field is not None:
                     aliases.append(
                         AliasStep(
                             step.rule,
@@ -184,9 +184,9 @@ def make_plan(
                             step.usual_note,
                         )
                     )
-        elif kind.keyword == "root" and root is None and not spec.shadow:
+        elif kind.setting is Setting.ROOT and root is None:
             root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")), spec.note)
-        elif kind.keyword == "droppable":
+        elif kind.setting is Setting.DROPPABLE:
             droppable.extend(each.segments for each in spec.selectors)
         elif kind.phase is Phase.BOUND and kind.in_force:
             bounded.append(spec.segments)

@@ -13,8 +13,8 @@ from .units import Unit, Written, rules_in_order
 
 
 def fits(entry: str, name: str, title: str | None, kind: str) -> bool:
-    """Does an entry of `by` or `disable` fit a rule: its name, structural ID or kind, or a glob over them?"""
-    known = [name, kind, title] if kind == "structural" and title is not None else [name, kind]
+    """Does an entry of `by` or `disable` fit a rule: its name, structural ID (`title`), kind, or a glob?"""
+    known = [name, kind] if title is None else [name, kind, title]
     if entry in known:
         return True
     return ("*" in entry or "?" in entry) and any(glob_matches(entry, each) for each in known)
@@ -50,8 +50,8 @@ def _plain_name(unit: Unit, item: Written) -> str:
     parts = [unit.pack.name] if unit.pack is not None else []
     parts.append(",".join(each.text for each in item.block.names))
     parts.append(item.spec.keyword)
-    if item.spec.keyword == "structural" and item.spec.title:
-        parts.append(item.spec.title)
+    if item.structural_id is not None:
+        parts.append(item.structural_id)
     selectors = ",".join(pointer_text(each.segments) for each in item.spec.selectors)
     return ":".join([*parts, selectors]) if selectors else ":".join(parts)
 

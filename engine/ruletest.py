@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
+from ..rules.kind import Title
 from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
 from ..rules.testblock import CallStep, Expectation, TestCase
@@ -91,7 +92,8 @@ def _judge(engine: Engine, case: TestCase, step: CallStep, tool: str) -> list[st
             )
     except CallgateError as error:
         return [f"the call cannot be judged: {error}"]
-    titles = {rule.name: rule.spec.title for rule in engine.rules.rules}
+    rules = engine.rules.rules
+    titles = {each.name: each.spec.title for each in rules if each.kind.title is Title.REQUIRED}
     return _compare(step.expectation, verdict, titles)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
-from ..rules.kind import Kind, Spec
+from ..rules.kind import Kind, Spec, Title
 from ..rules.statements import Default, Disable, Pack, Policy, ToolBlock
 from ..rules.strictjson import JsonError, decode
 from ..rules.testblock import TestCase
@@ -21,6 +21,11 @@ class Written:
     block: ToolBlock
     statement: Statement
     name: str = ""
+
+    @property
+    def structural_id(self) -> str | None:
+        """The ID that stands before its selector, of a kind that wants one."""
+        return self.spec.title if self.kind.title is Title.REQUIRED else None
 
 
 @dataclass(slots=True)

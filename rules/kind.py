@@ -34,11 +34,19 @@ class Selecting(Enum):
 
 
 class Title(Enum):
-    """The quoted text before the selector."""
+    """The quoted text before the selector: a reason, or where it is required an ID that `by` may name."""
 
     NONE = "none"
     OPTIONAL = "optional"
     REQUIRED = "required"
+
+
+class Setting(Enum):
+    """What a rule of the phase SETTING tells the engine about its tool."""
+
+    SCHEMA = "schema"  # its argument schema: `clauses["source"]`
+    ROOT = "root"  # where bare text goes
+    DROPPABLE = "droppable"  # fields whose empty text may be left out
 
 
 class Effect(Enum):
@@ -195,6 +203,8 @@ class Kind:
     needs_families: ClassVar[bool] = False  # without `for` it never fires, and that is a warning
     cautious: ClassVar[bool] = False  # under the policy `conservative` it observes and does not act
     effect: ClassVar[Effect | None] = None  # of the phase PERMIT
+    setting: ClassVar[Setting | None] = None  # of the phase SETTING
+    mends_missing: ClassVar[bool] = False  # the repair runs it again where its field is required and missing
     in_force: ClassVar[bool] = True  # False: it is read and checked, and has no meaning yet
     note: ClassVar[str] = ""  # to the model, when it fired: what was wrong, what to send instead
     cost: ClassVar[str] = ""  # one line for the docs

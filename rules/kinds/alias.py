@@ -28,6 +28,7 @@ class Alias(Kind):
     phase = Phase.PREPROCESS
     selecting = Selecting.ONE
     acts_on_parent = True
+    mends_missing = True
     clauses: ClassVar = {
         "from": {"type": "list", "required": True, "schema": {"type": "string"}},
         # A bare `null` is the value; here it names the type.

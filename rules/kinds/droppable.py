@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..kind import Finding, Kind, Phase, Place, Selecting, Spec
+from ..kind import Finding, Kind, Phase, Place, Selecting, Setting, Spec
 
 
 class Droppable(Kind):
@@ -18,6 +18,7 @@ class Droppable(Kind):
 
     keyword = "droppable"
     phase = Phase.SETTING
+    setting = Setting.DROPPABLE
     selecting = Selecting.MANY
     acts_on_parent = True
     note = "The field was empty and was left out."

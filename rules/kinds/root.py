@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ...grammar.ast import STAR
-from ..kind import Finding, Kind, Phase, Place, Selecting, Spec, takes_none
+from ..kind import Finding, Kind, Phase, Place, Selecting, Setting, Spec, takes_none
 
 
 class Root(Kind):
@@ -21,6 +21,7 @@ class Root(Kind):
 
     keyword = "root"
     phase = Phase.SETTING
+    setting = Setting.ROOT
     selecting = Selecting.ONE
     clauses: ClassVar = {"in-array": {"type": "boolean"}}
     note = "The arguments were bare text. Send a JSON object."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ..kind import Finding, Kind, Phase, Place, Spec
+from ..kind import Finding, Kind, Phase, Place, Setting, Spec
 
 
 class Schema(Kind):
@@ -19,6 +19,7 @@ class Schema(Kind):
 
     keyword = "schema"
     phase = Phase.SETTING
+    setting = Setting.SCHEMA
     clauses: ClassVar = {
         "source": {
             "meta": {"positional": True, "reads": "json"},
