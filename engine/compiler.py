@@ -116,7 +116,7 @@ class Compiler:
         units = list({id(unit): unit for top in tops for unit in top.units()}.values())
         lets = {} if own_values else self.lets
         names = told_apart(tops)
-        off: dict[int, list[Tools]] = {}
+        off: dict[int, list[ToolNames]] = {}
         disabled = self._disable(units, off)
         rules = tuple(
             self._rule(unit, item, names[id(item)], off.get(id(item), []), lets)
@@ -364,7 +364,7 @@ class Compiler:
         return tuple(found)
 
     def _rule(
-        self, unit: Unit, item: Written, name: str, off: list[Tools], lets: Mapping[str, Json]
+        self, unit: Unit, item: Written, name: str, off: list[ToolNames], lets: Mapping[str, Json]
     ) -> ir.Rule:
         names = tuple(each.text for each in item.block.names if not each.glob)
         globs = tuple(each.text for each in item.block.names if each.glob)
@@ -382,7 +382,7 @@ class Compiler:
             tuple(off),
         )
 
-    def _disable(self, units: list[Unit], off: dict[int, list[Tools]]) -> list[ir.Disabled]:
+    def _disable(self, units: list[Unit], off: dict[int, list[ToolNames]]) -> list[ir.Disabled]:
         """Settle every `disable`: written rules lose tools (in `off`), built-in ones are listed."""
         built_in: list[ir.Disabled] = []
         written = [(unit, item) for unit in units for item in unit.items if isinstance(item, Written)]
@@ -465,7 +465,7 @@ class Compiler:
             self._error(unit, code, message, statement, help_)
 
 
-Tools: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs
+ToolNames: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs
 
 
 def _share(one: ToolBlock, other: ToolBlock) -> bool:

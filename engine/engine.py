@@ -15,7 +15,7 @@ from .domain import Limits, Refusal, value_fault
 from .errors import InputError
 from .gate import Gate, make_gate
 from .ir import Rule, RuleSet
-from .names import Names, Rename, settle
+from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
 from .schema import Schema, check_domain
@@ -47,7 +47,7 @@ class Engine:
         self._given = own_copy(tools)
         self._tools = read_tools(self._given)
         self._prepare = dict(prepare or {})
-        self._names = Names.of(self._tools) if self._tools is not None else None
+        self._names = Registered.of(self._tools) if self._tools is not None else None
         self._source = rules.source
         self._index = Index(rules.rules)
         self._renaming = tuple(rule for rule in rules.rules if rule.kind.phase is Phase.NAME)

@@ -49,7 +49,7 @@ _SCALAR = re.compile(
 _DAMAGED = re.compile(r"\"[ \t]{0,8}:|\"[ \t\r\n]{0,8}[}\]][ \t\r\n}\]]{0,64}\Z")
 
 
-class Step(msgspec.Struct, frozen=True):
+class Fix(msgspec.Struct, frozen=True):
     """One change of the envelope: its kind without `envelope.`, and the note for the model."""
 
     kind: str
@@ -60,19 +60,19 @@ class Reading(msgspec.Struct, frozen=True):
     """A value and how it was read. `bare`: the value is text that is no JSON."""
 
     value: Json
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Fix, ...] = ()
     bare: bool = False
     readings: int = 0  # how many times JSON text was decoded
 
 
-EMPTY = Step("empty", "You sent no arguments; an empty object was taken. Send `{}`.")
-_DECODE = Step("decode-json", "You sent the arguments as JSON text; send a JSON object, not text in quotes.")
-_CONTROLS = Step(
+EMPTY = Fix("empty", "You sent no arguments; an empty object was taken. Send `{}`.")
+_DECODE = Fix("decode-json", "You sent the arguments as JSON text; send a JSON object, not text in quotes.")
+_CONTROLS = Fix(
     "control-characters", "The JSON text held raw control characters; write line ends as \\n and tabs as \\t."
 )
-_DUPLICATE = Step("duplicate-key", "A key stood twice with the same value; send each key once.")
-_COMPLETE = Step("complete", "The JSON text ended before its last bracket; send the whole object.")
-_UNWRAP_ARRAY = Step("unwrap-array", "You sent an array with one object in it; send the object alone.")
+_DUPLICATE = Fix("duplicate-key", "A key stood twice with the same value; send each key once.")
+_COMPLETE = Fix("complete", "The JSON text ended before its last bracket; send the whole object.")
+_UNWRAP_ARRAY = Fix("unwrap-array", "You sent an array with one object in it; send the object alone.")
 
 TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
 SEVERAL = Refusal("several-calls", "The text holds several different objects. Send one call for each.")
@@ -94,7 +94,7 @@ def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Readi
     `free`: the first reading is no change (`check_text`). `complete`: cut text may be closed.
     Blank text is `Reading(None)` without steps.
     """
-    steps: list[Step] = []
+    steps: list[Fix] = []
     value: Json = text
     for layer in range(limits.decode_layers + 1):
         if not isinstance(value, str):
@@ -124,7 +124,7 @@ def _may_be_layer(text: str) -> bool:
     return text.lstrip(" \t\r\n")[:1] in ("{", "[", '"')
 
 
-def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Step, ...]] | Refusal:
+def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Fix, ...]] | Refusal:
     """One reading of JSON text, with the fixes that it needed."""
     try:
         return _read(text, depth, raw=False)
@@ -153,7 +153,7 @@ def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Step, 
 _COMPLETE_ENDS = ('"', "}", "]", "true", "false", "null")
 
 
-def _read(text: str, depth: int, *, raw: bool) -> tuple[Json, tuple[Step, ...]]:
+def _read(text: str, depth: int, *, raw: bool) -> tuple[Json, tuple[Fix, ...]]:
     value, merged = read(text, depth=depth, raw_controls=raw)
     steps = (_CONTROLS,) if raw and _has_raw_controls(text) else ()
     return value, (*steps, _DUPLICATE) if merged else steps
@@ -258,7 +258,7 @@ def unwrap(
     inner, label, certain = found
     steps = [
         *reading.steps,
-        Step("unwrap-object", f"You put the arguments inside `{label}`; send them directly."),
+        Fix("unwrap-object", f"You put the arguments inside `{label}`; send them directly."),
     ]
     readings = reading.readings
     if isinstance(inner, str):

@@ -32,7 +32,7 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class Names:
+class Registered:
     """The registered names, indexed for the forms in which models write them."""
 
     registered: frozenset[str]
@@ -40,21 +40,23 @@ class Names:
     bare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # without mcp__SERVER__
 
     @staticmethod
-    def of(tools: Mapping[str, object]) -> Names:
+    def of(tools: Mapping[str, object]) -> Registered:
         folded: dict[str, list[str]] = {}
         bare: dict[str, list[str]] = {}
         for name in tools:
             folded.setdefault(_fold(name), []).append(name)
             rest = _without_server(name)
             bare.setdefault(rest if rest is not None else name, []).append(name)
-        return Names(
+        return Registered(
             frozenset(tools),
             {key: tuple(found) for key, found in folded.items()},
             {key: tuple(found) for key, found in bare.items()},
         )
 
 
-def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, tuple[Change, ...]] | Refusal:
+def settle(
+    name: str, names: Registered, renames: tuple[Rename, ...]
+) -> tuple[str, tuple[Change, ...]] | Refusal:
     """The registered name that a call's name means, with what was changed; or why there is none."""
     cut = _CUT.search(name)
     if "<arg_" in name or (cut is not None and _ARGUMENTS.search(name, cut.start())):
@@ -88,7 +90,7 @@ def settle(name: str, names: Names, renames: tuple[Rename, ...]) -> tuple[str, t
 
 
 def _steps(
-    name: str, names: Names, renames: tuple[Rename, ...]
+    name: str, names: Registered, renames: tuple[Rename, ...]
 ) -> Iterator[tuple[str, str, str, str | None]]:
     """The steps in order: rule, kind, the new name, its own note."""
     here = name
@@ -104,29 +106,29 @@ def _steps(
             here = new
 
 
-def _trim(name: str, _names: Names) -> str | None:
+def _trim(name: str, _names: Registered) -> str | None:
     return name.strip(_QUOTES)
 
 
-def _cut(name: str, _names: Names) -> str | None:
+def _cut(name: str, _names: Registered) -> str | None:
     found = _CUT.search(name)
     return name[: found.start()].rstrip(_QUOTES) if found else None
 
 
-def _prefix(name: str, _names: Names) -> str | None:
+def _prefix(name: str, _names: Registered) -> str | None:
     return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), None)
 
 
-def _index(name: str, _names: Names) -> str | None:
+def _index(name: str, _names: Registered) -> str | None:
     return _INDEX.sub("", name)
 
 
-def _twice(name: str, _names: Names) -> str | None:
+def _twice(name: str, _names: Registered) -> str | None:
     half = len(name) // 2
     return name[:half] if len(name) % 2 == 0 and name[:half] == name[half:] else None
 
 
-def _server(name: str, names: Names) -> str | None:
+def _server(name: str, names: Registered) -> str | None:
     rest = _without_server(name)
     if rest is not None:  # another server's tool is another tool
         return rest if rest in names.registered else None
@@ -134,12 +136,12 @@ def _server(name: str, names: Names) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _spelling(name: str, names: Names) -> str | None:
+def _spelling(name: str, names: Registered) -> str | None:
     found = names.folded.get(_fold(name), ())
     return found[0] if len(found) == 1 else None
 
 
-_FORMS: tuple[tuple[str, Callable[[str, Names], str | None]], ...] = (
+_FORMS: tuple[tuple[str, Callable[[str, Registered], str | None]], ...] = (
     ("trim", _trim),
     ("cut", _cut),
     ("prefix", _prefix),

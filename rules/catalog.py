@@ -63,8 +63,6 @@ def own() -> Mapping[str, type[Kind]]:
         if kind is None:
             raise CatalogError(f"`{file}` has no kind: it ends in `KIND = ` and its class")
         fault = _fault(kind)
-        if fault is None and not (kind.__doc__ or "").strip():
-            fault = "it has no docstring, which is its page in the docs"
         if fault is None and kind.keyword in files:
             fault = f"`{files[kind.keyword]}` has this keyword too"
         if fault is not None:
@@ -111,7 +109,10 @@ def _fault(kind: object) -> str | None:
     """Why something that is offered as a kind cannot be part of the language, or None."""
     if not (isinstance(kind, type) and issubclass(kind, Kind)):
         return "what it offers is no class derived from `callgate.rules.kind.Kind`"
-    return _fact_fault(kind) or _clause_fault(kind) or _example_fault(kind) or _guard_fault(kind)
+    fault = _fact_fault(kind) or _clause_fault(kind) or _example_fault(kind) or _guard_fault(kind)
+    if fault is None and not (kind.__doc__ or "").strip():
+        return "it has no docstring, which is its page in the docs"
+    return fault
 
 
 def _fact_fault(kind: type[Kind]) -> str | None:

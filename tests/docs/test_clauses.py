@@ -27,7 +27,12 @@ NEVER = ["only from", "", "-x", "x.", "5", 'a"b', "für", "x\n"]
 
 
 def offered(clause: Any) -> EntryPoint:
-    facts = {"keyword": "odd", "phase": Phase.PREPROCESS, "clauses": {clause: {"type": "boolean"}}}
+    facts = {
+        "__doc__": "Odd.",
+        "keyword": "odd",
+        "phase": Phase.PREPROCESS,
+        "clauses": {clause: {"type": "boolean"}},
+    }
     kind = type("Odd", (Kind,), facts)
 
     class Offered(EntryPoint):

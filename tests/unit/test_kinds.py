@@ -205,7 +205,7 @@ def test_an_installed_package_can_add_a_kind() -> None:
         (ImportError("no module"), "does not load"),
         (object, "no class derived"),
         (5, "no class derived"),
-        (type("A", (Kind,), {"keyword": "alias", "phase": Phase.SETTING}), "exists already"),
+        (type("A", (Kind,), {"__doc__": "A.", "keyword": "alias", "phase": Phase.SETTING}), "exists already"),
         (type("B", (Kind,), {"keyword": "tool", "phase": Phase.SETTING}), "word of the language"),
         (type("C", (Kind,), {"keyword": "two words", "phase": Phase.SETTING}), "no name"),
         (type("D", (Kind,), {"keyword": "fine"}), "no `phase`"),
