@@ -173,6 +173,13 @@ class Schema:
         return found
 
 
+_ABOUT_SCHEMAS = {
+    "limit": "it is too large, or nested too deeply",
+    "number": "a number in it is not finite, or has too many digits",
+    "surrogate": "a text in it holds half of a surrogate pair",
+}
+
+
 def check_domain(document: Json, what: str) -> None:
     """Raise SchemaError unless the document is a value of the JSON domain, within the limits of schemas."""
     try:
@@ -180,7 +187,7 @@ def check_domain(document: Json, what: str) -> None:
     except InputError as error:
         raise SchemaError(f"{what}: {error}") from None
     if fault is not None:
-        raise SchemaError(f"{what}: {fault.message}")
+        raise SchemaError(f"{what}: {_ABOUT_SCHEMAS[fault.code]}")
 
 
 def _refuse(uri: str) -> NoReturn:
