@@ -62,6 +62,7 @@ class Output:
 def _unwritable(error: OSError) -> Exception:
     if isinstance(error, BrokenPipeError):
         return error
+    let_go()  # else what is still buffered complains once more when the process ends
     return Unusable(f"standard output: {error.strerror or error}")
 
 
@@ -104,7 +105,7 @@ def several(number: int, what: str) -> str:
 
 
 def let_go() -> None:
-    """After the reader of standard output has gone: what is still to be written goes nowhere."""
+    """Once standard output cannot be written to: what is still to be written goes nowhere."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
