@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..grammar.ast import STAR, Json, Pointer, Text, Word
+from ..grammar.ast import STAR, Json, Pointer
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.span import Span
 from ..rules.kind import Phase
@@ -14,7 +14,7 @@ from .places import View
 from .schema import Schema
 from .selector import pointer
 from .tools import Tool
-from .units import Unit, Written
+from .units import Unit, Written, changing_tools, is_glob, name_text
 
 
 def check_tools(
@@ -55,13 +55,9 @@ def _own_tools(unit: Unit) -> dict[str, Tool]:
 
 def _unknown_in_ground(unit: Unit, tools: Mapping[str, Tool]) -> Iterator[Diagnostic]:
     """A misspelt tool under `mutates` or `shell` is not known to change things."""
-    for statement in unit.tree.statements:
-        for inner in (statement.block or ()) if statement.word.text == "ground" else ():
-            listed = [atom for group in inner.items for atom in group if isinstance(atom, Word | Text)]
-            for atom in listed if inner.word.text == "mutates" else listed[: inner.word.text == "shell"]:
-                text = atom.text if isinstance(atom, Word) else atom.value
-                if not set("*?") & set(text) and text not in tools:
-                    yield _unknown_tool(text, atom.span, tools, unit.file)
+    for atom in changing_tools(unit):
+        if not is_glob(atom) and name_text(atom) not in tools:
+            yield _unknown_tool(name_text(atom), atom.span, tools, unit.file)
 
 
 def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:

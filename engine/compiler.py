@@ -38,7 +38,7 @@ from .packs import Library, PackError, RuleText
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
 from .schema import Schema
-from .units import Unit, Written, read_json, rules_in_order
+from .units import Unit, Written, changing_tools, is_glob, name_text, read_json, rules_in_order
 from .verdict import Source
 from .version import VERSION
 
@@ -118,8 +118,9 @@ class Compiler:
         names = told_apart(tops)
         off: dict[int, list[ToolNames]] = {}
         disabled = self._disable(units, off)
+        values = {id(unit): self._values(unit, lets) for unit in units}
         rules = tuple(
-            self._rule(unit, item, names[id(item)], off.get(id(item), []), lets)
+            self._rule(unit, item, names[id(item)], off.get(id(item), []), values[id(unit)])
             for unit, item in rules_in_order(tops)
         )
         policies, default = self._settings(tops)
@@ -139,9 +140,10 @@ class Compiler:
         for index, statement in enumerate(parsed.file.statements):
             self._statement(unit, statement, index, above)
         self._check_families(unit, unit.named_families)
+        lets = self.lets_of(unit)
         for item in unit.items:
             if isinstance(item, Written):
-                self._check_names(unit, item)
+                self._check_names(unit, item, lets)
         name_rules(unit)
         self._check_twice(unit)
         return unit
@@ -264,19 +266,24 @@ class Compiler:
             return None
         return replace(spec, clauses={**spec.clauses, "document": source})
 
-    def _check_names(self, unit: Unit, item: Written) -> None:
+    def _check_names(self, unit: Unit, item: Written, lets: Mapping[str, Json]) -> None:
         """What only the whole file can say about a rule: its families, and the names in its condition."""
         self._check_families(unit, item.spec.families or ())
         if item.spec.condition is not None:
             effect = item.kind.effect.value if item.kind.effect is not None else None
             self.found += check_condition(
                 item.spec.condition,
-                lets=self.lets_of(unit),
+                lets=lets,
                 place_types=None,
                 declares=None,
                 effect=effect,
                 file=unit.file,
             )
+
+    def _values(self, unit: Unit, given: Mapping[str, Json]) -> dict[str, Json]:
+        """What the names of a file stand for, where `given` replaces its own values."""
+        known = self.lets_of(unit)
+        return {**known, **{name: value for name, value in given.items() if name in known or name == "cwd"}}
 
     def lets_of(self, unit: Unit) -> dict[str, Json]:
         """The values that a file can name: its own, and those of other packs as `pack/name`."""
@@ -368,8 +375,6 @@ class Compiler:
     ) -> ir.Rule:
         names = tuple(each.text for each in item.block.names if not each.glob)
         globs = tuple(each.text for each in item.block.names if each.glob)
-        known = self.lets_of(unit)
-        given = {key: value for key, value in lets.items() if key in known or key == "cwd"}
         return ir.Rule(
             name,
             item.kind,
@@ -377,7 +382,7 @@ class Compiler:
             names,
             globs,
             self._patterns(unit, item.spec.families),
-            {**known, **given},
+            lets,
             unit.pack.name if unit.pack is not None else None,
             tuple(off),
         )
@@ -505,16 +510,9 @@ def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
 
 def _mutating(units: list[Unit]) -> tuple[frozenset[str], tuple[str, ...]]:
     """The tools that `ground` blocks list as changing things: names, globs."""
-    atoms: list[Word | Text] = []
-    for unit in units:
-        for statement in unit.tree.statements:
-            for inner in (statement.block or ()) if statement.word.text == "ground" else ():
-                listed = [atom for group in inner.items for atom in group if isinstance(atom, Word | Text)]
-                if inner.word.text in ("mutates", "shell"):
-                    atoms += listed if inner.word.text == "mutates" else listed[:1]
-    texts = [atom.text if isinstance(atom, Word) else atom.value for atom in atoms]
-    globs = tuple(atom.value for atom in atoms if isinstance(atom, Text) and set("*?") & set(atom.value))
-    return frozenset(texts).difference(globs), globs
+    atoms = [atom for unit in units for atom in changing_tools(unit)]
+    names = frozenset(name_text(atom) for atom in atoms if not is_glob(atom))
+    return names, tuple(name_text(atom) for atom in atoms if is_glob(atom))
 
 
 def _ordered(found: list[Diagnostic], units: list[Unit]) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,10 @@ from .verdict import Change, Outcome, Verdict
 _LONGEST = 1024  # code points of a name whose plan is kept
 _PLANS = 4096  # kept: a model can call as many names as it likes
 _SCHEMAS = 256
+
+
+# By (tool, model); a name alone stands for no model, which is found faster than a pair.
+Plans: TypeAlias = dict[str | tuple[str, str], tuple[Gate, Plan]]
 
 
 class Engine:
@@ -51,10 +55,8 @@ class Engine:
         self._source = rules.source
         self._index = Index(rules.rules)
         self._renaming = tuple(rule for rule in rules.rules if rule.kind.phase is Phase.NAME)
-        self._plans: dict[tuple[str, str | None], tuple[Gate, Plan]] = {}
-        # The same as `_plans`; a name alone stands for no model, which is found faster than a pair.
-        self._known: dict[str | tuple[str, str], tuple[Gate, Plan]] = {}
-        self._schemas: dict[bytes, tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]] = {}
+        self._plans: Plans = {}
+        self._schemas: dict[bytes, tuple[Schema, Plans]] = {}
 
     @property
     def digest(self) -> str:
@@ -98,7 +100,7 @@ class Engine:
             SchemaError: `schema` is no JSON Schema.
         """
         if type(tool) is str and schema is None and context is None and (model is None or type(model) is str):
-            entry = self._known.get(tool if model is None else (tool, model))
+            entry = self._plans.get(tool if model is None else (tool, model))
             if entry is not None:
                 # It was settled before that the tool is registered and the model id is text.
                 verdict = entry[0](arguments, None)
@@ -151,9 +153,8 @@ class Engine:
             else:
                 name, renamed = found
         if fault is not None:
-            value_fault(
-                arguments, self.limits
-            )  # what is outside the JSON domain is the host's error all the same
+            # What is outside the JSON domain is the host's error all the same.
+            value_fault(arguments, self.limits)
             return self._unknown(name, arguments, fault)
         gate, plan = self._entry(name, model_id, schema)
         if not text and not renamed:
@@ -168,7 +169,8 @@ class Engine:
             compiled, plans = None, self._plans
         else:
             compiled, plans = self._schema(schema, tool)
-        entry = plans.get((tool, model))
+        key = tool if model is None else (tool, model)
+        entry = plans.get(key)
         if entry is None:
             known = self._tools.get(tool) if self._tools is not None else None
             plan = make_plan(
@@ -184,17 +186,11 @@ class Engine:
             entry = (make_gate(plan), plan)
             if len(plans) >= _PLANS:
                 plans.clear()
-                self._known.clear()
-            if len(tool) > _LONGEST:
-                return entry  # nobody calls a tool like that twice
-            plans[tool, model] = entry
-            if schema is None:
-                self._known[tool if model is None else (tool, model)] = entry
+            if len(tool) <= _LONGEST:  # nobody calls a tool with a longer name twice
+                plans[key] = entry
         return entry
 
-    def _schema(
-        self, document: Json, tool: str
-    ) -> tuple[Schema, dict[tuple[str, str | None], tuple[Gate, Plan]]]:
+    def _schema(self, document: Json, tool: str) -> tuple[Schema, Plans]:
         """A schema given with a call, compiled once for equal documents."""
         check_domain(document, f"the schema of `{tool[:64]}`")  # the key tells only JSON values apart
         try:

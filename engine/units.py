@@ -81,6 +81,29 @@ class Unit:
         return list(found.values())
 
 
+def changing_tools(unit: Unit) -> list[Word | Text]:
+    """The tools that the `ground` blocks of a file list as changing things, as they are written."""
+    found: list[Word | Text] = []
+    for statement in unit.tree.statements:
+        for inner in (statement.block or ()) if statement.word.text == "ground" else ():
+            listed = [atom for group in inner.items for atom in group if isinstance(atom, Word | Text)]
+            if inner.word.text == "mutates":
+                found += listed
+            elif inner.word.text == "shell":
+                found += listed[:1]  # what follows is where its command stands
+    return found
+
+
+def is_glob(atom: Word | Text) -> bool:
+    """Does a written tool name stand for several?"""
+    return isinstance(atom, Text) and ("*" in atom.value or "?" in atom.value)
+
+
+def name_text(atom: Word | Text) -> str:
+    """The text of a written name."""
+    return atom.text if isinstance(atom, Word) else atom.value
+
+
 def rules_in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
     seen: set[int] = set()
     return [each for top in tops for each in top.rules(seen)]
