@@ -38,7 +38,7 @@ from .packs import Library, PackError, RuleText
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
 from .schema import Schema
-from .units import Unit, Written, changing_tools, is_glob, name_text, read_json, rules_in_order
+from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, read_json, rules_in_order
 from .verdict import Source
 from .version import VERSION
 
@@ -60,7 +60,7 @@ class Compiled:
     @property
     def texts(self) -> dict[str, str]:
         """The texts that the diagnostics point into."""
-        return {unit.file: unit.source.text for top in self.units for unit in top.units()}
+        return {unit.file: unit.source.text for unit in all_units(self.units)}
 
 
 class Compiler:
@@ -96,7 +96,7 @@ class Compiler:
                 tops.append(unit)
         tops += [self._top(text) for text in texts]
         for name in self.lets:
-            if name != "cwd" and not any(name in unit.lets for top in tops for unit in top.units()):
+            if name != "cwd" and not any(name in unit.lets for unit in all_units(tuple(tops))):
                 message = f"a value is given for `{name[:64]}`, and no file has a `let` of this name"
                 self.found.append(Diagnostic("G114", message, file="<lets>"))
         return self.link(tuple(tops))
@@ -113,7 +113,7 @@ class Compiler:
 
     def link(self, tops: tuple[Unit, ...], *, own_values: bool = False) -> Compiled:
         """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
-        units = list({id(unit): unit for top in tops for unit in top.units()}.values())
+        units = all_units(tops)
         lets = {} if own_values else self.lets
         names = told_apart(tops)
         off: dict[int, list[ToolNames]] = {}

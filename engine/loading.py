@@ -20,6 +20,7 @@ from .packs import Library, Packs, RuleText, read_rule_file
 from .plan import Hook
 from .ruletest import run_tests
 from .tools import Tools, own_copy, read_tools
+from .units import all_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,9 @@ def check_rules(
         if unit.top:
             found += check_tools(unit, known, compiler.lets_of(unit))
     if tests and not compiled.failed:
-        for top in compiled.units:
-            for unit in top.units():
-                if not unit.source.shipped:
-                    found += run_tests(compiler, unit)
+        for unit in all_units(compiled.units):
+            if not unit.source.shipped:
+                found += run_tests(compiler, unit)
     return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)))
 
 

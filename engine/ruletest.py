@@ -19,7 +19,7 @@ from .errors import CallgateError
 from .ir import PolicyRule, RuleSet
 from .rulenames import fits
 from .selector import MISSING, pointer
-from .units import Unit, read_json
+from .units import Unit, all_units, read_json
 from .verdict import Outcome, Verdict
 
 _DIFFERENCES = 10  # shown for one test
@@ -44,7 +44,7 @@ def replace_top(unit: Unit) -> Unit:
 
 def count_tests(units: tuple[Unit, ...]) -> int:
     """How many tests are in force in these files and what they use."""
-    return sum(1 for top in units for unit in top.units() for case, _ in unit.tests if case.in_force)
+    return sum(case.in_force for unit in all_units(units) for case, _ in unit.tests)
 
 
 def _run(case: TestCase, block: ToolBlock | None, unit: Unit, rules: RuleSet) -> list[Diagnostic]:

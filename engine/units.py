@@ -81,6 +81,11 @@ class Unit:
         return list(found.values())
 
 
+def all_units(tops: tuple[Unit, ...]) -> list[Unit]:
+    """These files and all that they use, each once, in the order in which they count."""
+    return list({id(unit): unit for top in tops for unit in top.units()}.values())
+
+
 def changing_tools(unit: Unit) -> list[Word | Text]:
     """The tools that the `ground` blocks of a file list as changing things, as they are written."""
     found: list[Word | Text] = []

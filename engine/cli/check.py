@@ -60,9 +60,9 @@ def _shown(checked: Checked, form: str) -> str:
 def _summary(checked: Checked) -> str:
     """`3 files, 41 rules, 17 tests: no errors, 2 warnings`, of what does not ship with us."""
     from ...grammar.diagnostics import Severity
-    from ..units import Written
+    from ..units import Written, all_units
 
-    units = [unit for top in checked.compiled.units for unit in top.units() if not unit.source.shipped]
+    units = [unit for unit in all_units(checked.compiled.units) if not unit.source.shipped]
     rules = sum(isinstance(item, Written) for unit in units for item in unit.items)
     tests = sum(case.in_force for unit in units for case, _ in unit.tests)
     number = dict.fromkeys(Severity, 0)

@@ -30,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(namespace: Namespace) -> int:
     """Exit status: 0 all hold, 1 one fails, 2 the rules cannot be read or have errors."""
     from ...grammar.diagnostics import render_text
+    from ..units import all_units
 
     if not namespace.rules and not namespace.packs:
         raise Unusable("RULES: name a rule file or a folder, or packs with `--packs`")
@@ -44,7 +45,7 @@ def run(namespace: Namespace) -> int:
         return 2
     count = {"ok": 0, "FAILED": 0, "not run": 0}
     failures = [each for each in checked.diagnostics if each not in set(checked.compiled.diagnostics)]
-    for unit in (unit for top in checked.compiled.units for unit in top.units()):
+    for unit in all_units(checked.compiled.units):
         if unit.tests and not unit.source.shipped:
             out(_list(unit, [each for each in failures if each.file == unit.file], count))
     total = sum(count.values())

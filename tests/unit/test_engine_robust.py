@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import callgate
+from callgate.engine import loading
 from callgate.engine.loading import check_rules
 from callgate.engine.packs import RuleText
+from callgate.engine.ruletest import count_tests
 
 S = {"type": "string"}
 I = {"type": "integer"}  # noqa: E741
@@ -205,6 +207,20 @@ def test_each_file_s_tests_run_with_the_packs_that_it_uses() -> None:
     found = check_rules(texts, packs={"a": PACK})
     assert not found.failed, found.text()
     assert len(found.rules.rules) == 1
+
+
+def test_a_pack_that_two_files_use_is_run_and_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = PACK + 'test "moves" { call t {"y": 1}; expect repaired {"x": 1} }\n'
+    ran: list[str] = []
+    true_run = loading.run_tests
+    monkeypatch.setattr(
+        loading, "run_tests", lambda with_, unit: ran.append(unit.file) or true_run(with_, unit)
+    )
+    texts = [RuleText(USER, "one.gate"), RuleText(USER, "two.gate")]
+    found = check_rules(texts, packs={"a": tested})
+    assert not found.failed, found.text()
+    assert sorted(ran) == ["a.gate", "one.gate", "two.gate"]
+    assert count_tests(found.compiled.units) == 3
 
 
 def test_a_pack_that_is_given_as_a_file_and_used_counts_once(tmp_path: Path) -> None:
