@@ -24,6 +24,7 @@ from ..rules.statements import (
     Pack,
     Policy,
     Requires,
+    Spoken,
     ToolBlock,
     Use,
     read,
@@ -127,7 +128,14 @@ class Compiler:
         packs = tuple(f"{unit.pack.name}@{unit.pack.version}" for unit in units if unit.pack is not None)
         source = Source(_digest(units, lets), packs)
         rule_set = ir.RuleSet(
-            rules, policies, default, tuple(disabled), _mutating(units), source, self.functions
+            rules,
+            policies,
+            default,
+            self._spoken(units),
+            tuple(disabled),
+            _mutating(units),
+            source,
+            self.functions,
         )
         return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
 
@@ -194,6 +202,8 @@ class Compiler:
                     self._error(unit, "G105", "`policy` stands twice for the same models", statement)
                 unit.policies.append(declared)
                 self._top_only(unit, statement)
+            case Spoken():
+                unit.spoken.append(declared)
             case Default():
                 if unit.default is not None:
                     self._error(unit, "G105", "`default` stands twice", statement)
@@ -453,6 +463,13 @@ class Compiler:
             if unit.default is not None:
                 default = ir.Default(unit.default.effect, unit.default.why)
         return tuple(policies), default
+
+    def _spoken(self, units: list[Unit]) -> tuple[ir.Spoken, ...]:
+        return tuple(
+            ir.Spoken(each.word, each.texts, self._patterns(unit, each.families))
+            for unit in units
+            for each in unit.spoken
+        )
 
     # Reports ----------------------------------------------------------------------------------
 

@@ -1,21 +1,26 @@
 """Stage 2: makes an argument value out of what the model sent.
 
-Text becomes a value by plain JSON, by JSON in JSON, by reading raw control characters, or by closing
-what was cut right after a complete value. Every difference is a step of its own; what could mean two
-things is refused with a code. Nothing is ever invented (`docs/pipeline.md`, stage 2).
+Text becomes a value by plain JSON, by JSON in JSON, by mending damage that loses nothing
+(`damage.py`), or by closing what was cut right after a complete value. Every difference is a step of
+its own; what could mean two things is refused with a code. Nothing is ever invented
+(`docs/pipeline.md`, stage 2).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from json import JSONDecodeError, JSONDecoder
+from types import MappingProxyType
 
 import msgspec
 
 from ..grammar.ast import Json
-from ..rules.strictjson import JsonError, equal, nesting, read
+from ..rules.strictjson import JsonError, equal, read
+from .damage import NOT_JSON, mend
 from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
+from .elements import elements
+from .lexicon import Speech
 from .places import Open, View, root_types
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
@@ -39,8 +44,6 @@ _NORMAL_STOPS = frozenset(
     }
     | {"complete", "completed", "finished", "done", "ok", "success"}
 )
-# Strings are whole tokens, closed or cut, so that no character is looked at twice.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _OBJECT_START = re.compile(r'\{\s*"')
 _SCALAR = re.compile(
     r"(?:-?[0-9.]+(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN|true|false|null|undefined|True|False|None)\Z"
@@ -67,16 +70,35 @@ class Reading(msgspec.Struct, frozen=True):
 
 EMPTY = Fix("empty", "You sent no arguments; an empty object was taken. Send `{}`.")
 _DECODE = Fix("decode-json", "You sent the arguments as JSON text; send a JSON object, not text in quotes.")
-_CONTROLS = Fix(
-    "control-characters", "The JSON text held raw control characters; write line ends as \\n and tabs as \\t."
-)
 _DUPLICATE = Fix("duplicate-key", "A key stood twice with the same value; send each key once.")
-_COMPLETE = Fix("complete", "The JSON text ended before its last bracket; send the whole object.")
 _UNWRAP_ARRAY = Fix("unwrap-array", "You sent an array with one object in it; send the object alone.")
 
-TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
+FIXES = MappingProxyType(
+    {
+        kind: Fix(kind, note)
+        for kind, note in (
+            (
+                "control-characters",
+                "The JSON text held raw control characters; write line ends as \\n and tabs as \\t.",
+            ),
+            ("fence", "You put the arguments into a code fence; send the JSON object alone."),
+            ("surroundings", "There was more than the arguments; send the JSON object alone."),
+            ("commas", "There was a comma too many; put one comma between two entries and none at the end."),
+            ("literals", "You wrote `True`, `False` or `None`; JSON has `true`, `false` and `null`."),
+            ("quotes", "You used other quotes than JSON has; put texts and keys in double quotes."),
+            ("keys", "A key was not in double quotes; put each key in double quotes."),
+            ("bare-value", "A text was not in quotes; put each text in double quotes."),
+            ("braces", "There was a brace too many; send one object with one pair of braces around it."),
+            ("comments", "There were comments in the JSON text; JSON has none."),
+            ("repeated", "You sent the same object more than once; send it once."),
+            ("escapes", "A backslash stood alone in a text; write each as two."),
+            ("xml", "You sent the arguments as XML elements; send a JSON object."),
+            ("complete", "The JSON text ended before its last bracket; send the whole object."),
+        )
+    }
+)
+
 SEVERAL = Refusal("several-calls", "The text holds several different objects. Send one call for each.")
-NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
 LAYERS = Refusal("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
 
 
@@ -88,7 +110,9 @@ def ended_by_itself(stop_reason: str | None) -> bool:
     return word.replace("_", "").replace("-", "").replace(" ", "") in _NORMAL_STOPS
 
 
-def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Reading | Refusal:
+def read_text(
+    text: str, limits: Limits, place: View | Open, speech: Speech, *, free: bool, complete: bool
+) -> Reading | Refusal:
     """Read argument text, decoding JSON in JSON up to the limit.
 
     `free`: the first reading is no change (`check_text`). `complete`: cut text may be closed.
@@ -105,7 +129,7 @@ def read_text(text: str, limits: Limits, *, free: bool, complete: bool) -> Readi
             return Reading(value, tuple(steps), bare=True, readings=layer)
         if layer == limits.decode_layers:
             return LAYERS
-        found = _layer(value, limits.depth, complete=complete and layer == 0)
+        found = _layer(value, limits.depth, place, speech, complete=complete and layer == 0)
         if isinstance(found, Refusal):
             if layer == 0 and found is NOT_JSON and not looks_like_json(value):
                 return Reading(value, (), bare=True)
@@ -124,47 +148,45 @@ def _may_be_layer(text: str) -> bool:
     return text.lstrip(" \t\r\n")[:1] in ("{", "[", '"')
 
 
-def _layer(text: str, depth: int, *, complete: bool) -> tuple[Json, tuple[Fix, ...]] | Refusal:
+def _layer(
+    text: str, depth: int, place: View | Open, speech: Speech, *, complete: bool
+) -> tuple[Json, tuple[Fix, ...]] | Refusal:
     """One reading of JSON text, with the fixes that it needed."""
     try:
-        return _read(text, depth, raw=False)
+        value, merged = read(text, depth=depth)
+        return value, (_DUPLICATE,) if merged else ()
     except JsonError as error:
         if error.code != "syntax":
             return _fault(error)
+    found = elements(text, place.properties)
+    if found is not None:
+        return found, (FIXES["xml"],)
+    mended = mend(text, depth, speech, complete=complete)
+    if isinstance(mended, Refusal):
+        return mended
     try:
-        return _read(text, depth, raw=True)
+        values, merged_in = zip(
+            *(read(each, depth=depth, raw_controls=True) for each in mended.texts), strict=True
+        )
     except JsonError as error:
-        if error.code != "syntax":
-            return _fault(error)
-    if _several(text, depth):
+        return NOT_JSON if error.code == "syntax" else _fault(error)
+    if any(not equal(values[0], each) for each in values):
         return SEVERAL
-    closers = _open_ends(text, depth)
-    if closers is None:
+    # What stands between two objects may belong to either.
+    if len(values) > 1 and "surroundings" in mended.kinds:
         return NOT_JSON
-    if not complete or not closers or text.lstrip()[:1] != "{" or not text.rstrip().endswith(_COMPLETE_ENDS):
-        return TRUNCATED
-    try:
-        value, fixes = _read(text.rstrip() + closers, depth, raw=True)
-    except JsonError as error:
-        return TRUNCATED if error.code == "syntax" else _fault(error)
-    return value, (*fixes, _COMPLETE)
+    if isinstance(values[0], str) and not _may_be_layer(values[0]):
+        return NOT_JSON
+    if not all(_is_member(word, path, place) for path, word in mended.words):
+        return NOT_JSON
+    fixes = tuple(FIXES[kind] for kind in mended.kinds)
+    return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes
 
 
-_COMPLETE_ENDS = ('"', "}", "]", "true", "false", "null")
-
-
-def _read(text: str, depth: int, *, raw: bool) -> tuple[Json, tuple[Fix, ...]]:
-    value, merged = read(text, depth=depth, raw_controls=raw)
-    steps = (_CONTROLS,) if raw and _has_raw_controls(text) else ()
-    return value, (*steps, _DUPLICATE) if merged else steps
-
-
-def _has_raw_controls(text: str) -> bool:
-    return any(
-        any(character < " " for character in match[0])
-        for match in _TOKEN.finditer(text)
-        if match["end"] is not None
-    )
+def _is_member(word: str, path: tuple[str | int, ...], place: View | Open) -> bool:
+    """Is a word without quotes one of the values that the schema lists for its place?"""
+    keys = tuple(json.loads(part) if isinstance(part, str) else part for part in path)
+    return word in [each for each in place.under(keys).enum or () if isinstance(each, str)]
 
 
 def _fault(error: JsonError) -> Refusal:
@@ -175,49 +197,6 @@ def _fault(error: JsonError) -> Refusal:
     if error.code == "limit":
         return TOO_DEEP
     return Refusal("duplicate-key", f"In the arguments {error}. Send each key once.")
-
-
-def _several(text: str, depth: int) -> bool:
-    """Is the text several JSON objects in a row, not all equal? Stops at the first difference."""
-    if text.lstrip()[:1] != "{" or nesting(text, depth) > depth:
-        return False
-    decoder = JSONDecoder(strict=False, parse_int=str, parse_float=str)
-    position, first, count = 0, None, 0
-    while position < len(text):
-        if text[position] in " \t\r\n,;":
-            position += 1
-            continue
-        try:
-            value, position = decoder.raw_decode(text, position)
-        except (JSONDecodeError, RecursionError):
-            return False
-        if type(value) is not dict:
-            return False
-        if count and not equal(first, value):
-            return True
-        first, count = value, count + 1
-    return False
-
-
-def _open_ends(text: str, depth: int) -> str | None:
-    """The closing brackets that the text lacks; "" where it ends in a string; None where it does not nest."""
-    stack: list[str] = []
-    for match in _TOKEN.finditer(text):
-        mark = text[match.start()]
-        if mark in "[{":
-            stack.append("]" if mark == "[" else "}")
-            if len(stack) > depth:
-                return None
-        elif mark == '"':
-            if match["end"] != '"':
-                return "" if stack or match.start() == _first(text) else None
-        elif not stack or stack.pop() != mark:
-            return None
-    return "".join(reversed(stack)) or None
-
-
-def _first(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def looks_like_json(text: str) -> bool:
@@ -236,7 +215,12 @@ def several_calls(value: Json, place: View | Open) -> bool:
 
 
 def unwrap(
-    reading: Reading, tool: str, place: View | Open, limits: Limits, passes: Callable[[Json], bool]
+    reading: Reading,
+    tool: str,
+    place: View | Open,
+    speech: Speech,
+    limits: Limits,
+    passes: Callable[[Json], bool],
 ) -> Reading:
     """Take one object out of what was put around it; the reading itself where there is nothing to take out.
 
@@ -264,7 +248,7 @@ def unwrap(
     if isinstance(inner, str):
         if readings >= limits.decode_layers:
             return reading
-        layer = _layer(inner, limits.depth, complete=False)
+        layer = _layer(inner, limits.depth, place, speech, complete=False)
         if isinstance(layer, Refusal):
             return reading
         inner, fixes = layer

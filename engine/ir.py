@@ -48,6 +48,15 @@ class Disabled:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """What models print beside their arguments. `word`: `surroundings`, `quote-token` or `closing-form`."""
+
+    word: str
+    texts: tuple[str, ...]
+    families: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Default:
     """What happens to a call that no `allow` or `ask` fits."""
 
@@ -62,6 +71,7 @@ class RuleSet:
     rules: tuple[Rule, ...] = ()
     policies: tuple[PolicyRule, ...] = ()
     default: Default = Default()
+    spoken: tuple[Spoken, ...] = ()
     disabled: tuple[Disabled, ...] = ()
     mutating: tuple[frozenset[str], tuple[str, ...]] = (frozenset(), ())  # tools known to change things
     source: Source = field(default_factory=lambda: Source("", ()))

@@ -13,12 +13,11 @@ from ..rules.kind import Effect, NotApplicable
 from ..rules.strictjson import equal
 from . import messages
 from .condition import Env
+from .damage import NOT_JSON, TRUNCATED
 from .domain import Refusal, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
-    NOT_JSON,
     SEVERAL,
-    TRUNCATED,
     Reading,
     ended_by_itself,
     looks_like_json,
@@ -153,7 +152,7 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
         ended = ended_by_itself(stop_reason)
         complete = plan.policy != "conservative" and ended
         complete = complete and "envelope.complete" not in plan.off
-        found = read_text(arguments, limits, free=text, complete=complete)
+        found = read_text(arguments, limits, plan.place, plan.speech, free=text, complete=complete)
         if isinstance(found, Refusal):
             raise _Refused(found)
         reading = found
@@ -170,14 +169,14 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
     if several_calls(reading.value, plan.place):
         raise _Refused(SEVERAL)
     if not reading.bare:
-        reading = unwrap(reading, plan.tool, plan.place, limits, lambda value: _passes(plan, value, env))
+        reading = unwrap(
+            reading, plan.tool, plan.place, plan.speech, limits, lambda value: _passes(plan, value, env)
+        )
     for each in reading.steps:
         if f"envelope.{each.kind}" in plan.off:
             raise _Refused(Refusal("schema", "The arguments are no JSON object. Send one."))
     if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value, env):
-        raise _Refused(
-            Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
-        )
+        raise _Refused(TRUNCATED)
     return reading
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Template
 from typing import Any, TypeAlias, cast
 
 from ..grammar.ast import Condition, Json, Segment
-from ..rules.kind import Action, Effect, Phase, Place, Setting, Spec
+from ..rules.kind import Action, Effect, Phase, Place, Setting
 from ..rules.regex import compile_regex
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
+from .envelope import FIXES
 from .ir import Default, Rule, RuleSet
+from .lexicon import Speech
 from .places import Open, View, root_types, type_name
 from .repair import RULES, AliasStep, Repairs
 from .schema import Schema
@@ -93,6 +95,7 @@ class Plan:
     standing: tuple[Observation, ...]  # what every verdict says
     types: frozenset[str]  # that the arguments may have
     roomy: bool  # its limits let every small object pass
+    speech: Speech  # what the model prints beside its arguments
 
 
 class Index:
@@ -148,6 +151,8 @@ def make_plan(
         for name in _BUILT_IN
         if any(glob_matches(pattern, name) for pattern in disabled.rules)
     )
+    closing = _spoken(rules, "closing-form", model)
+    speech = Speech(_spoken(rules, "surroundings", model), _spoken(rules, "quote-token", model))
     steps: list[Step] = []
     aliases: list[AliasStep] = []
     permits: list[Permit] = []
@@ -167,7 +172,7 @@ def make_plan(
             if kind.needs_schema and not place.known:
                 silent.append(rule.name)
                 continue
-            step = _step(rule, tool, model, place, policy, rules)
+            step = _step(rule, tool, model, place, policy, rules.functions, closing)
             if step is None and spec.in_glob and not place.known:
                 silent.append(rule.name)
             if step is not None:
@@ -200,6 +205,7 @@ def make_plan(
             schema.root,
             tuple(aliases),
             limits,
+            speech,
             off_repairs,
             mutates or _for_tool(*rules.mutating, tool),
             tuple(droppable),
@@ -230,20 +236,13 @@ def make_plan(
         standing,
         root_types(place),
         limits.input_bytes >= ROOM,
+        speech,
     )
 
 
 _BUILT_IN = RULES + tuple(
     f"envelope.{kind}"
-    for kind in (
-        "empty",
-        "decode-json",
-        "control-characters",
-        "duplicate-key",
-        "complete",
-        "unwrap-array",
-        "unwrap-object",
-    )
+    for kind in ("empty", "decode-json", "duplicate-key", "unwrap-array", "unwrap-object", *FIXES)
 )
 
 
@@ -294,6 +293,13 @@ def _policy(rules: RuleSet, model: str | None) -> str:
     return next((each.profile for each in rules.policies if each.families is None), "adaptive")
 
 
+def _spoken(rules: RuleSet, word: str, model: str | None) -> tuple[str, ...]:
+    """What the statements with this word name for the model."""
+    said = (each for each in rules.spoken if each.word == word)
+    mine = (each for each in said if each.families is None or (model and matches_model(each.families, model)))
+    return tuple(dict.fromkeys(text for each in mine for text in each.texts))
+
+
 def _own_schema(rules: list[Rule], tool: str, model: str | None) -> Schema | None:
     """The schema that a `schema` rule gives, where the host gave none."""
     for rule in rules:
@@ -336,7 +342,13 @@ def _always(_arguments: Json, _item: Json, _env: Env | None) -> bool | None:
 
 
 def _step(
-    rule: Rule, tool: str, model: str | None, place: View | Open, policy: str, rules: RuleSet
+    rule: Rule,
+    tool: str,
+    model: str | None,
+    place: View | Open,
+    policy: str,
+    functions: Mapping[str, Hook],
+    closing: tuple[str, ...],
 ) -> Step | None:
     kind, spec = rule.kind, rule.spec
     segments = spec.segments if spec.selectors else ()
@@ -347,7 +359,9 @@ def _step(
             return None
         segments, field = segments[:-1], last
     here: Place = place.under(segments)
-    action = kind.build(_with_functions(spec, rules), here)
+    if functions or closing:
+        spec = replace(spec, functions=functions, closing_forms=closing)
+    action = kind.build(spec, here)
     if action is None:
         return None
     condition = None
@@ -407,7 +421,3 @@ def _may_act(step: Step, bind: Callable[[object], str]) -> list[str]:
         found = f"(v := a.get({segments[0]!r}, MISSING)) is not MISSING"
         return [f"(type(a) is not dict or ({' and '.join([found, *tests])}))"]
     return ["((v := a) is a)", *tests]
-
-
-def _with_functions(spec: Spec, rules: RuleSet) -> Spec:
-    return replace(spec, functions=rules.functions) if rules.functions else spec

@@ -17,6 +17,7 @@ from ..rules.strictjson import JsonError, integer, number
 from .condition import Closure, Env
 from .domain import Limits, Refusal
 from .envelope import read_text
+from .lexicon import Speech
 from .native import Misfit
 from .places import View
 from .selector import MISSING, Path, get, pointer, remove, replace
@@ -67,14 +68,15 @@ class AliasStep:
 class Repairs:
     """What the repair of one tool may do.
 
-    `off`: rules switched off by `disable` or by the policy. `mutates`: the tool is known to change
-    things, so text is not dropped, but at `droppable` places. `bounded`: places of `bound` rules,
-    where nothing is cast.
+    `speech`: what the model prints beside JSON text. `off`: rules switched off by `disable` or by the
+    policy. `mutates`: the tool is known to change things, so text is not dropped, but at `droppable`
+    places. `bounded`: places of `bound` rules, where nothing is cast.
     """
 
     schema: View
     aliases: tuple[AliasStep, ...]
     limits: Limits
+    speech: Speech
     off: frozenset[str] = frozenset()
     mutates: bool = False
     droppable: tuple[tuple[Segment, ...], ...] = ()
@@ -142,7 +144,7 @@ def _candidates(
         yield from _drops(value, here, key, place, view, fault.path, base, repairs)
     label = f"`{pointer(base + fault.path) or 'the arguments'}`"
     if not _selected(base + fault.path, repairs.bounded):
-        for rule, new, note in _casts(here, place, repairs.limits):
+        for rule, new, note in _casts(here, place, repairs):
             fits = place.accepts(new) if rule != "repair.parse-json" else True
             if fits and _one_branch(place, new, strict=rule != "repair.parse-json"):
                 yield rule, replace(value, fault.path, new), fault.path, note.format(place=label), rule
@@ -203,11 +205,11 @@ def _drops(
         yield "repair.drop-empty-object", remove(value, path), path, note, "repair.drop-empty-object"
 
 
-def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json, str]]:
+def _casts(here: Json, place: View, repairs: Repairs) -> Iterator[tuple[str, Json, str]]:
     """What each rule makes of one value: rule, new value, note with `{place}` for the place."""
     types = place.types
     if isinstance(here, str):
-        yield from _from_text(here, types, limits)
+        yield from _from_text(here, place, repairs)
     elif type(here) is bool or type(here) is int:
         if types == {"string"}:
             text = ("true" if here else "false") if type(here) is bool else str(here)
@@ -238,9 +240,10 @@ def _casts(here: Json, place: View, limits: Limits) -> Iterator[tuple[str, Json,
             yield "repair.enum-case", members[0], "{place} takes its allowed values in their exact spelling."
 
 
-def _from_text(here: str, types: frozenset[str], limits: Limits) -> Iterator[tuple[str, Json, str]]:
-    if ("array" in types or "object" in types) and here.lstrip()[:1] in ("[", "{", '"'):
-        found = read_text(here, limits, free=False, complete=False)
+def _from_text(here: str, place: View, repairs: Repairs) -> Iterator[tuple[str, Json, str]]:
+    types = place.types
+    if "array" in types or "object" in types:
+        found = read_text(here, repairs.limits, place, repairs.speech, free=False, complete=False)
         if not isinstance(found, Refusal) and not found.bare:
             parsed = found.value
             if (isinstance(parsed, list) and "array" in types) or (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
 from ..rules.kind import Kind, Spec, Title
-from ..rules.statements import Default, Disable, Pack, Policy, ToolBlock
+from ..rules.statements import Default, Disable, Pack, Policy, Spoken, ToolBlock
 from ..rules.strictjson import JsonError, decode
 from ..rules.testblock import TestCase
 from .packs import PackError, RuleText
@@ -41,6 +41,7 @@ class Unit:
     items: list[Written | Unit] = field(default_factory=list)  # in the order of the file, `use` at its place
     policies: list[Policy] = field(default_factory=list)
     default: Default | None = None
+    spoken: list[Spoken] = field(default_factory=list)
     disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
     tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
     uses: list[Unit] = field(default_factory=list)  # wherever they count

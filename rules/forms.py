@@ -65,9 +65,9 @@ _FILE = (
     _DISABLE,
     _TEST,
     Form("preset", "name:NAME", "how patient the gate is", FOR, "preset", False, in_force=False),
-    Form("surroundings", "text:TEXT,", "words that a model puts around its arguments", FOR, in_force=False),
-    Form("quote-token", "text:TEXT", "a token that a model prints for a quote", FOR, in_force=False),
-    Form("closing-form", "text:TEXT", "a closing tag that a model leaks", FOR, in_force=False),
+    Form("surroundings", "text:TEXT,", "words that a model puts around its arguments", FOR),
+    Form("quote-token", "text:TEXT", "a token that a model prints for a quote", FOR),
+    Form("closing-form", "text:TEXT", "a closing tag that a model leaks", FOR),
     Form("ground", "", "which calls ground a claim", block="ground", in_force=False),
     Form("palette", "name:NAME", "which tools are offered", FOR | WHEN, "palette", in_force=False),
 )

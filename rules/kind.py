@@ -144,7 +144,6 @@ class Spec:
     span: Span = NOWHERE
     in_glob: bool = False  # stands in a block with a glob
     functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=dict)  # the owner's, by name
-    quote_tokens: tuple[str, ...] = ()
     closing_forms: tuple[str, ...] = ()  # what `closing-form` statements name for the model at hand
 
     @property

@@ -69,6 +69,16 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """What models print beside their arguments. `word`: `surroundings`, `quote-token` or `closing-form`."""
+
+    word: str
+    texts: tuple[str, ...]
+    families: tuple[Word | Text, ...] | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Default:
     effect: Effect
     why: str = ""
@@ -118,7 +128,8 @@ class Pending:
 LONGEST_NAME = 256
 
 Declaration: TypeAlias = (
-    "Pack | Requires | Use | Family | Let | Policy | Default | ToolBlock | Disable | TestCase | Pending"
+    "Pack | Requires | Use | Family | Let | Policy | Spoken | Default | ToolBlock | Disable"
+    " | TestCase | Pending"
 )
 
 
@@ -196,6 +207,29 @@ def _policy(statement: Statement, fields: Fields, _file: str) -> Read:
     return Policy(fields.name("profile"), statement.families, statement.span), []
 
 
+def _spoken(statement: Statement, fields: Fields, file: str) -> Read:
+    texts = fields.names("text")
+    found = [
+        Diagnostic("G103", message, atom.span, help="write what the model prints", file=file)
+        for atom, text in zip(fields.groups["text"], texts, strict=True)
+        if (message := _unspeakable(statement.word.text, text)) is not None
+    ]
+    return Spoken(statement.word.text, texts, statement.families, statement.span), found
+
+
+def _unspeakable(word: str, text: str) -> str | None:
+    """Why a text cannot be what a model prints beside its arguments, or None."""
+    if not text.strip():
+        return "the text is empty"
+    if len(text) > LONGEST_NAME:
+        return f"the text has more than {LONGEST_NAME} characters"
+    if word == "surroundings" and any(mark in text for mark in '{}"'):
+        return "words around arguments hold no braces and no quotes"
+    if word == "quote-token" and len(text.strip()) < 2:
+        return "a quote token has at least two characters"
+    return None
+
+
 def _default(statement: Statement, fields: Fields, file: str) -> Read:
     effect, why = Effect(fields.name("effect")), fields.text("why")
     found = []
@@ -242,6 +276,9 @@ _READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyT
         "family": _family,
         "let": _let,
         "policy": _policy,
+        "surroundings": _spoken,
+        "quote-token": _spoken,
+        "closing-form": _spoken,
         "default": _default,
         "tool": _tool,
         "disable": _disable,

@@ -13,13 +13,42 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
             "JSON text inside JSON text is read: three readings at most, one change for each. The "
             "model sent the arguments in quotes."
         ),
-        "envelope.control-characters": (
-            "Raw line ends and tabs inside a JSON string are read as what they are."
-        ),
         "envelope.duplicate-key": (
             "A key that stands twice with equal values counts once. With two values the call is "
             "refused (`duplicate-key`)."
         ),
+        "envelope.control-characters": (
+            "Raw line ends and tabs inside a JSON string are read as what they are; a line end that is "
+            "written as `\\n` between two tokens counts as white space."
+        ),
+        "envelope.fence": "The marks of a code fence, and its language word, around the arguments go.",
+        "envelope.surroundings": (
+            "Special tokens, closing tags and words of a short list (`done`, `Here is the call:`) before "
+            "or after exactly one object go. `surroundings` statements add to the list. Other words mean "
+            "that the call is refused."
+        ),
+        "envelope.commas": "A comma before a closing bracket goes, and of two in a row one.",
+        "envelope.literals": "`True`, `False` and `None` are `true`, `false` and `null`.",
+        "envelope.quotes": (
+            "Single and typographic quotes, and tokens that a `quote-token` statement names, are double "
+            "quotes, where the end of the text is certain."
+        ),
+        "envelope.keys": "A key without quotes, or with one of them lost, is a key.",
+        "envelope.bare-value": (
+            "A word without quotes that equals one of the values that the schema lists for its place is "
+            "that value."
+        ),
+        "envelope.braces": "A second pair of braces around the object goes, or one closing brace too many.",
+        "envelope.comments": "Comments inside the object go.",
+        "envelope.repeated": (
+            "The same object again counts once. Different objects are several calls, and refused "
+            "(`several-calls`)."
+        ),
+        "envelope.escapes": (
+            "A backslash that begins no escape of JSON is a backslash; in a text that begins as a drive "
+            "or UNC path and has such a one, every backslash is."
+        ),
+        "envelope.xml": "XML elements, one for each property of the schema, are the object of their texts.",
         "envelope.complete": (
             "Text that was cut right after a complete value is closed, if the whole then passes the "
             "schema. Not under `policy conservative`, nor when the answer stopped in a way that is "

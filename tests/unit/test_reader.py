@@ -289,9 +289,6 @@ def test_a_word_that_stands_elsewhere_says_where() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'surroundings "a", "b" for kimi',
-        'quote-token "x"',
-        'closing-form "</x>" for "y"',
         "preset p { cap 5 refill 2 strict }",
         "preset p { refill 2; strict; cap 5 }",
         "preset p for kimi",

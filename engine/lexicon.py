@@ -1,0 +1,76 @@
+"""The tokens of damaged JSON text, and what models print around it, as regular expressions.
+
+Every alternative is possessive or bounded, so that matching is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+
+class Speech(msgspec.Struct, frozen=True):
+    """What a model prints beside its arguments, by the statements `surroundings` and `quote-token`."""
+
+    words: tuple[str, ...] = ()
+    quotes: tuple[str, ...] = ()
+
+
+_HERE = ("here is the", "here's the", "this is the", "here are the", "these are the")
+_WHAT = ("call", "tool call", "function call", "json", "json object", "arguments", "parameters")
+_WORDS = (
+    *("done", "ok", "okay", "sure", "certainly", "here you go", "tool call", "function call", "arguments"),
+    *(f"{here} {what}" for here in _HERE for what in _WHAT),
+)
+_LANGUAGES = "json5?|jsonc|javascript|js|python|py"
+_TAGS = "tool_calls?|function_calls?|tool_use|tool_code|invoke|arguments|parameters"
+_UNSEEN = r"(?:\\[nrt]|[\ufeff\u00a0\u200b])++"  # a line end written as two characters; odd blanks
+_TOKENS = (
+    r"(?P<blank>[ \t\r\n]++)",
+    r'(?P<text>"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+")',
+    r"(?P<mark>[{}\[\],:])",
+    r"(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-]))",
+    r"(?P<infinite>-?Infinity\b|NaN\b)",
+    r"(?P<word>[A-Za-z_$][\w$]*+(?:[.-][\w$]++)*+)",
+    r'(?P<loose>"[^"\\]*+(?:\\.[^"\\]*+)*+")',
+    r"(?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')",
+    r"(?P<curly>[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛])",
+    rf"(?P<control>{_UNSEEN})",
+    r"(?P<comments>//[^\n]*+|\#[^\n]*+|/\*.*?\*/)",
+)
+_SURROUNDINGS = (
+    r"<\|[^<>|\s][^<>|\n]{0,63}\|>",
+    r"<｜[^<>｜\s][^<>｜\n]{0,63}｜>",
+    r"\[/?[A-Z][A-Z_]{2,31}\]",
+    r"</[A-Za-z_｜|][\w:.｜|-]{0,63}>",
+    rf"<(?:[a-z]{{1,16}}:)?(?:{_TAGS})>",
+)
+_FENCE = (
+    rf"(?:`{{3,}}|~{{3,}}|`)[ \t]{{0,8}}(?:(?i:{_LANGUAGES})\b)?",
+    rf"(?i:{_LANGUAGES})(?=[ \t]{{0,8}}\n?[ \t]{{0,8}}[{{\[`])",
+)
+
+
+@lru_cache(64)
+def lexicon(speech: Speech) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What is a token inside the arguments, and what may stand around them; each names its fix."""
+    quotes = "|".join(map(re.escape, sorted(speech.quotes, key=len, reverse=True)))
+    inside = ((f"(?P<token>{quotes})", *_TOKENS)) if quotes else _TOKENS
+    words = sorted({*_WORDS, *speech.words}, key=lambda each: (-len(each), each))
+    phrases = [_phrase(each) for each in words if each.strip()]
+    around = (
+        r"(?P<blank>[ \t\r\n]++)",
+        f"(?P<fence>{'|'.join(_FENCE)})",
+        f"(?P<surroundings>{'|'.join((*_SURROUNDINGS, *phrases))})",
+        f"(?P<control>{_UNSEEN})",
+    )
+    return re.compile("|".join(inside), re.DOTALL), re.compile("|".join(around))
+
+
+def _phrase(words: str) -> str:
+    """Words in any case with blanks between them, not within a longer word, and what ends a sentence."""
+    text = r"\s{1,8}".join(map(re.escape, words.split()))
+    edge = r"(?!\w)" if words.rstrip()[-1].isalnum() else ""
+    return rf"(?i:{text}){edge}[ \t]{{0,8}}[.:!,…]{{0,3}}"

@@ -1,0 +1,294 @@
+"""Stage 2, step 3: damage is mended where nothing is lost, and refused where two things could be meant."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import callgate
+from callgate import Outcome, Verdict
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "text": {"type": "string"},
+        "n": {"type": "number"},
+        "ok": {"type": ["boolean", "null"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "mode": {"type": "string", "enum": ["fast", "slow-and-sure", "a.b"]},
+        "modes": {"type": "array", "items": {"enum": ["fast", "slow"]}},
+        "inner": {"type": "object"},
+    },
+}
+
+
+def sent(text: str, rules: str = "", **options: Any) -> Verdict:
+    return callgate.compile(rules, tools={"t": SCHEMA}).check_text("t", text, **options)
+
+
+def kinds(verdict: Verdict) -> list[str]:
+    return [change.kind.removeprefix("envelope.") for change in verdict.changes]
+
+
+MENDED: list[tuple[str, Any, list[str]]] = [
+    # control characters
+    ('{"text": "a\nb\tc"}', {"text": "a\nb\tc"}, ["control-characters"]),
+    (r'{\n"path": "a",\n\t"n": 1\n}', {"path": "a", "n": 1}, ["control-characters"]),
+    ('\ufeff{"path": "a"}', {"path": "a"}, ["control-characters"]),
+    ('{"path":\u00a0"a"}', {"path": "a"}, ["control-characters"]),
+    # fence
+    ('```json\n{"path": "a"}\n```', {"path": "a"}, ["fence"]),
+    ('```\n{"path": "a"}\n```\n', {"path": "a"}, ["fence"]),
+    ('~~~ JSON\n{"path": "a"}\n~~~', {"path": "a"}, ["fence"]),
+    ('`{"path": "a"}`', {"path": "a"}, ["fence"]),
+    ('json\n{"path": "a"}', {"path": "a"}, ["fence"]),
+    ('{"path": "a"}\n```', {"path": "a"}, ["fence"]),
+    # surroundings
+    ('{"path": "a"} done', {"path": "a"}, ["surroundings"]),
+    ('{"path": "a"}\nDone.', {"path": "a"}, ["surroundings"]),
+    ('Here is the call: {"path": "a"}', {"path": "a"}, ["surroundings"]),
+    ('OK, here\'s the tool call:\n{"path": "a"}', {"path": "a"}, ["surroundings"]),
+    ('{"path": "a"}\n</tool_call>', {"path": "a"}, ["surroundings"]),
+    ('<tool_call>\n{"path": "a"}\n</tool_call>', {"path": "a"}, ["surroundings"]),
+    ('{"path": "a"}<|call|>', {"path": "a"}, ["surroundings"]),
+    ('<|python_tag|>{"path": "a"}<|eom_id|>', {"path": "a"}, ["surroundings"]),
+    ('{"path": "a"}<｜tool▁call▁end｜>', {"path": "a"}, ["surroundings"]),
+    ('[ARGS]{"path": "a"}', {"path": "a"}, ["surroundings"]),
+    ('{"path": "a"}</｜DSML｜parameter>', {"path": "a"}, ["surroundings"]),
+    ('Sure!\n```json\n{"path": "a"}\n```', {"path": "a"}, ["surroundings", "fence"]),
+    # commas
+    ('{"path": "a",}', {"path": "a"}, ["commas"]),
+    ('{"tags": ["a", "b",],\n}', {"tags": ["a", "b"]}, ["commas"]),
+    ('{"path": "a",, "n": 1}', {"path": "a", "n": 1}, ["commas"]),
+    # literals
+    ('{"ok": True}', {"ok": True}, ["literals"]),
+    ('{"ok": None, "n": 1}', {"ok": None, "n": 1}, ["literals"]),
+    ('{"ok": False,}', {"ok": False}, ["literals", "commas"]),
+    # quotes
+    ("{'path': 'a', 'n': 1}", {"path": "a", "n": 1}, ["quotes"]),
+    ("{'text': \"what's up\"}", {"text": "what's up"}, ["quotes"]),
+    ("{'text': 'say \"hi\"'}", {"text": 'say "hi"'}, ["quotes"]),
+    (r"{'text': 'it\'s\nso \"q\" \\ \u00e9'}", {"text": 'it\'s\nso "q" \\ é'}, ["quotes"]),
+    ("{“path”: “a”}", {"path": "a"}, ["quotes"]),
+    ("{‘path’: ‘a’}", {"path": "a"}, ["quotes"]),
+    ('{"path": “a”}', {"path": "a"}, ["quotes"]),
+    ("{„path“: ”a”}", {"path": "a"}, ["quotes"]),
+    # keys
+    ('{path: "a", n: 1}', {"path": "a", "n": 1}, ["keys"]),
+    ('{"path": "a", n": 1}', {"path": "a", "n": 1}, ["keys"]),
+    ('{"tags: ["a", "b"]}', {"tags": ["a", "b"]}, ["keys"]),
+    ('{"path: "a", "n": 1}', {"path": "a", "n": 1}, ["keys"]),
+    ('{"n: 5}', {"n": 5}, ["keys"]),
+    ('{"path": "a", "n: 5}', {"path": "a", "n": 5}, ["keys"]),
+    ('{"inner": {a: {b: 1}}}', {"inner": {"a": {"b": 1}}}, ["keys"]),
+    # bare values
+    ('{"mode": fast}', {"mode": "fast"}, ["bare-value"]),
+    ('{"mode": slow-and-sure, "n": 1}', {"mode": "slow-and-sure", "n": 1}, ["bare-value"]),
+    ('{"modes": [fast, slow]}', {"modes": ["fast", "slow"]}, ["bare-value"]),
+    ("{mode: a.b}", {"mode": "a.b"}, ["keys", "bare-value"]),
+    # braces
+    ('{{"path": "a"}}', {"path": "a"}, ["braces"]),
+    ('{ {"path": "a"} }', {"path": "a"}, ["braces"]),
+    ('{"path": "a"}}', {"path": "a"}, ["braces"]),
+    # comments
+    ('{"path": "a", // the file\n "n": 1 # how many\n}', {"path": "a", "n": 1}, ["comments"]),
+    ('{/* all */"path": "a"}', {"path": "a"}, ["comments"]),
+    # repeated
+    ('{"path": "a"}{"path": "a"}', {"path": "a"}, ["repeated"]),
+    ('{"path": "a", "n": 1}\n{"n": 1, "path": "a"}', {"path": "a", "n": 1}, ["repeated"]),
+    ("{'path': 'a'},{'path': 'a'}", {"path": "a"}, ["quotes", "repeated"]),
+    # escapes
+    (r'{"text": "a \d+ b"}', {"text": r"a \d+ b"}, ["escapes"]),
+    (r'{"text": "\u12 \\d \n"}', {"text": "\\u12 \\d \n"}, ["escapes"]),
+    (r'{"path": "C:\Dev\new\table"}', {"path": r"C:\Dev\new\table"}, ["escapes"]),
+    (r'{"path": "\\server\share\new"}', {"path": r"\\server\share\new"}, ["escapes"]),
+    (r'{"text": "dir C:\Dev\new"}', {"text": "dir C:\\Dev\new"}, ["escapes"]),
+    # xml
+    ("<path>a</path>", {"path": "a"}, ["xml"]),
+    ("<path>a</path>\n<text>x <b>y</b>\n</text>", {"path": "a", "text": "x <b>y</b>\n"}, ["xml"]),
+    # a cut text may be damaged too
+    ("{'path': 'a'", {"path": "a"}, ["quotes", "complete"]),
+    ('{"inner": {a: [1, true', {"inner": {"a": [1, True]}}, ["keys", "complete"]),
+    # a key that stands twice
+    ("{'path': 'a', 'path': 'a'}", {"path": "a"}, ["quotes", "duplicate-key"]),
+    # several layers
+    ('\'{"path": "a"}\'', {"path": "a"}, ["quotes", "decode-json"]),
+    ("\"{'path': 'a'}\"", {"path": "a"}, ["decode-json", "quotes"]),
+]
+
+
+@pytest.mark.parametrize(("text", "arguments", "wanted"), MENDED)
+def test_lossless_damage_is_mended_and_each_fix_is_a_change(
+    text: str, arguments: Any, wanted: list[str]
+) -> None:
+    verdict = sent(text)
+    assert verdict.outcome is Outcome.REPAIRED, verdict.retry_message
+    assert json.dumps(verdict.arguments) == json.dumps(arguments)
+    assert kinds(verdict) == wanted
+    assert all(change.note and change.path == "" for change in verdict.changes)
+
+
+REFUSED: list[tuple[str, str]] = [
+    # several objects, and what stands between them
+    ('{"path": "a"}{"path": "b"}', "several-calls"),
+    ("{'path': 'a'}, {'path': 'b'}", "several-calls"),
+    ('{"path": "a"}</tool_call><tool_call>{"path": "b"}', "several-calls"),
+    ('{"path": "a"}</tool_call><tool_call>{"path": "a"}', "not-json"),
+    ('{"path": "a"} and {"path": "a"}', "not-json"),
+    ('{"path": "a"},', "not-json"),
+    ('{"path": "a"}{"path": "a"', "truncated"),
+    # other words
+    ('{"path": "a"} and R2 too', "not-json"),
+    ('{"path": "a"} // and R2 too', "not-json"),
+    ('Please run {"path": "a"}', "not-json"),
+    ('{"path": "a"} done with b', "not-json"),
+    ('done ["a"]', "not-json"),
+    # keys with two values, numbers, half pairs
+    ("{'path': 'a', 'path': 'b'}", "duplicate-key"),
+    ('{"path": "a", path: "b"}', "duplicate-key"),
+    ('{"n": NaN,}', "number"),
+    ('{"n": -Infinity}', "number"),
+    ("{'n': 1e999}", "number"),
+    ("{'n': 0.12345678901234567890}", "number"),
+    ("{'text': '\\ud800'}", "surrogate"),
+    # where a text ends is not certain
+    ("{'text': 'what's up'}", "not-json"),
+    ('{"text": "say "hi" now"}', "not-json"),
+    ("{“text”: “say “hi” now”}", "not-json"),
+    ('{“text”: “a", "n": 1}', "truncated"),
+    ("{'text': 'a\\x41'}", "not-json"),
+    ("{'text': 'a\\0'}", "not-json"),
+    # what is meant is not certain
+    ('{"mode": quick}', "not-json"),
+    ('{"path": fast}', "not-json"),
+    ('{"mode": fast slow}', "not-json"),
+    ('{"n": 007}', "not-json"),
+    ('{"n": +7}', "not-json"),
+    ('{"n": 0x1F}', "not-json"),
+    ('{"n": 1_000}', "not-json"),
+    ('{"path": "a" "n": 1}', "not-json"),
+    ('{"path" "a"}', "not-json"),
+    ('{"tags": ["a" "b"]}', "not-json"),
+    ('{"tags": [, "a"]}', "not-json"),
+    ('{, "path": "a"}', "not-json"),
+    ('{"path": , "n": 1}', "not-json"),
+    ('{"path":}', "not-json"),
+    ('{"path"}', "not-json"),
+    ('{1: "a"}', "not-json"),
+    ('{"tags": ["a"}', "not-json"),
+    ('{"path": "a"}]', "not-json"),
+    ('{"path": "a"}}}', "not-json"),
+    ('{{{"path": "a"}}}', "not-json"),
+    ('{{"path": "a"}', "truncated"),
+    ('{{"path": "a"}, "n": 1}', "not-json"),
+    ("{'path': b'a'}", "not-json"),
+    ("{'path': ('a')}", "not-json"),
+    ('{"path": "a" /* open }', "not-json"),
+    # cut: never closed inside a text, a number, a word, after a comma or a colon
+    ('{"path": "a', "truncated"),
+    ("{'path': 'a", "truncated"),
+    ("{'path': 'a', 'n': 1", "truncated"),
+    ("{'path': 'a', 'ok': Tru", "truncated"),
+    ("{'path': 'a', 'ok': True", "truncated"),
+    ("{'path': 'a', 'mode': fast", "truncated"),
+    ("{'path': 'a',", "truncated"),
+    ("{'path':", "truncated"),
+    ("{'path'", "truncated"),
+    ('{"path": "a", "n', "truncated"),
+    ("['a'", "truncated"),
+    # xml
+    ("<path>a</path><path>b</path>", "not-json"),
+    ("<path>a</path><other>b</other>", "not-json"),
+    ("<path>a", "not-json"),
+    ("<path>a &amp; b</path>", "not-json"),
+    ("<path>a<text>b</text></path>", "not-json"),
+    ("<path>a</parameter></path>", "not-json"),
+    ("<path>a</path> done", "not-json"),
+    # nested without end
+    ("{'a':" * 100, "limit"),
+]
+
+
+@pytest.mark.parametrize(("text", "code"), REFUSED)
+def test_what_could_be_read_in_two_ways_is_refused_with_a_code(text: str, code: str) -> None:
+    verdict = sent(text)
+    assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, code)
+    assert verdict.arguments == text
+    assert verdict.retry_message
+
+
+def test_cut_text_is_not_closed_where_the_answer_stopped_at_its_length() -> None:
+    assert sent("{'path': 'a'", stop_reason="length").code == "truncated"
+    assert sent("{'path': 'a'}", stop_reason="length").outcome is Outcome.REPAIRED
+    assert sent("{'path': 'a'", "policy conservative").code == "truncated"
+
+
+@pytest.mark.parametrize("text", [each for each, _, fixes in MENDED if fixes])
+def test_a_fix_that_is_switched_off_refuses_the_call(text: str) -> None:
+    for change in sent(text).changes:
+        verdict = sent(text, f'disable {change.kind} because "a test"')
+        assert verdict.outcome is Outcome.UNREPAIRABLE, change.kind
+
+
+def test_text_in_a_field_is_mended_by_the_same_pass() -> None:
+    for text, wanted in (
+        ("['python', 'tutorial']", {"tags": ["python", "tutorial"]}),
+        (r'["dir C:\Dev"]', {"tags": [r"dir C:\Dev"]}),
+        ('```json\n["a"]\n```', {"tags": ["a"]}),
+        ("['a',]", {"tags": ["a"]}),
+    ):
+        verdict = sent(json.dumps({"tags": text}))
+        assert (verdict.arguments, kinds(verdict)) == (wanted, ["repair.parse-json"])
+    assert sent(json.dumps({"inner": "{'a': True}"})).arguments == {"inner": {"a": True}}
+    assert sent(json.dumps({"modes": "[fast]"})).arguments == {"modes": ["fast"]}
+    for text in ("[a, b]", "['a'", "['it's']"):
+        assert sent(json.dumps({"tags": text})).outcome is Outcome.UNREPAIRABLE, text
+
+
+# Statements ---------------------------------------------------------------------------------------
+
+
+def test_surroundings_add_to_the_words_for_their_models() -> None:
+    rules = 'surroundings "commentary", "calling  the tool" for "gpt-oss"'
+    for text in ('commentary {"path": "a"}', 'Calling the\ntool: {"path": "a"} Commentary.'):
+        assert kinds(sent(text, rules, model="gpt-oss-20b")) == ["surroundings"]
+        assert sent(text, rules, model="kimi").code == "not-json"
+        assert sent(text, rules).code == "not-json"
+    assert sent('commentaryx {"path": "a"}', rules, model="gpt-oss").code == "not-json"
+    assert kinds(sent('voila {"path": "a"}', 'surroundings "voila"')) == ["surroundings"]
+
+
+def test_a_quote_token_is_a_quote_for_its_models() -> None:
+    rules = "quote-token '<|\">' for kimi\nfamily kimi matches 'kimi'"
+    verdict = sent('{"tags": [<|">discord<|">, "x"]}', rules, model="kimi-k2")
+    assert (verdict.arguments, kinds(verdict)) == ({"tags": ["discord", "x"]}, ["quotes"])
+    assert sent('{<|">path<|">: <|">it\'s a<|">}', rules, model="kimi-k2").arguments == {"path": "it's a"}
+    assert sent('{"tags": [<|">discord<|">]}', rules, model="glm").code == "not-json"
+    for text in ('{"tags": [<|">a", "b<|">]}', r'{"tags": [<|">a\n<|">]}', '{"path": "<|">a<|">"}'):
+        assert sent(text, rules, model="kimi-k2").code == "not-json"
+    assert sent('{"tags": [<|">a]}', rules, model="kimi-k2").code == "truncated"
+
+
+def test_a_closing_form_is_stripped_by_closing_tags() -> None:
+    rules = 'closing-form "<end>" for "m"\ntool t { closing-tags "" for "m" }'
+    assert sent('{"path": "a<end>"}', rules, model="m").arguments == {"path": "a"}
+    assert sent('{"path": "a<end>"}', rules, model="x").outcome is Outcome.VALID
+
+
+def test_a_used_pack_speaks_for_the_file_that_uses_it() -> None:
+    engine = callgate.compile(
+        "use words", packs={"words": 'pack words "1.0.0"\nsurroundings "voila"'}, tools={"t": SCHEMA}
+    )
+    assert engine.check_text("t", 'voila {"path": "a"}').arguments == {"path": "a"}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    ['surroundings ""', 'surroundings "a {"', 'quote-token "x"', 'closing-form " "', 'quote-token ""'],
+)
+def test_a_statement_that_would_take_too_much_is_an_error(rules: str) -> None:
+    with pytest.raises(callgate.RuleFileError, match="G103"):
+        callgate.compile(rules)
