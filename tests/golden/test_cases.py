@@ -15,7 +15,6 @@ import callgate
 CASES = Path(__file__).parents[1] / "cases" / "calls.jsonl"
 
 
-
 def cases() -> list[Any]:
     found = []
     for line in CASES.read_text("utf-8").splitlines():
