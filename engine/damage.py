@@ -22,7 +22,7 @@ _BAD_ESCAPE = re.compile(r'\\(?P<good>["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 _IN_SINGLE = re.compile(r'\\(.)|"', re.DOTALL)
 # Escapes that other languages have and JSON has not: what they mean in single quotes is a guess.
 _FOREIGN = re.compile(r"\\(?:[xUNav0-9\n]|u(?![0-9a-fA-F]{4}))")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_DRIVE = re.compile(r"[A-Za-z]:(?=[\\/])|\\\\")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _COLON = re.compile(r"[ \t\r\n]*+:")
 _OPEN_KEY = re.compile(r'"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
@@ -299,12 +299,23 @@ class _Mender:
         if _CONTROL.search(inner):
             self._fix("control-characters")
         if "\\" in inner:
-            mended = _BAD_ESCAPE.sub(_literal, inner)
-            if mended != inner:
-                self._fix("escapes")
-                # Where one escape of a Windows path is none, none of them is.
-                inner = inner.replace("\\", "\\\\") if _DRIVE.match(inner) else mended
+            inner = self._escapes(inner)
         return f'"{inner}"'
+
+    def _escapes(self, inner: str) -> str:
+        """What is no escape of JSON is a literal backslash; in a Windows path with such a one, all are."""
+        mended = _BAD_ESCAPE.sub(_literal, inner)
+        if mended == inner:
+            return inner
+        if "\\'" in inner:
+            raise _Refused(NOT_JSON)  # it is one character in other languages, and two in a shell
+        self._fix("escapes")
+        drive = _DRIVE.match(inner)
+        if drive is None:
+            return mended
+        if '\\"' in inner or "\\\\" in inner[drive.end() :]:
+            raise _Refused(NOT_JSON)  # some of its backslashes are escaped and others are not
+        return inner.replace("\\", "\\\\")
 
     # Where it ends
 
@@ -323,7 +334,7 @@ class _Mender:
             certain = self.last != "number"
         if self.state != "after" or not (certain and self.complete and self.opened == "{"):
             raise _Refused(TRUNCATED)
-        if self.outer or self.texts:
+        if self.outer or self.texts or "comments" in self.kinds:
             raise _Refused(TRUNCATED)
         self._fix("complete")
         self.out += (_CLOSER[mark] for mark in reversed(self.stack))

@@ -108,7 +108,7 @@ MENDED: list[tuple[str, Any, list[str]]] = [
     (r'{"text": "dir C:\Dev\new"}', {"text": "dir C:\\Dev\new"}, ["escapes"]),
     # xml
     ("<path>a</path>", {"path": "a"}, ["xml"]),
-    ("<path>a</path>\n<text>x <b>y</b>\n</text>", {"path": "a", "text": "x <b>y</b>\n"}, ["xml"]),
+    ("<path>a</path>\n<text>x\n<b>y</b> </text>", {"path": "a", "text": "x\n<b>y</b> "}, ["xml"]),
     # a cut text may be damaged too
     ("{'path': 'a'", {"path": "a"}, ["quotes", "complete"]),
     ('{"inner": {a: [1, true', {"inner": {"a": [1, True]}}, ["keys", "complete"]),
@@ -207,6 +207,16 @@ REFUSED: list[tuple[str, str]] = [
     ("<path>a<text>b</text></path>", "not-json"),
     ("<path>a</parameter></path>", "not-json"),
     ("<path>a</path> done", "not-json"),
+    ("<path>\na\n</path>", "not-json"),
+    # escapes of other languages, and paths that are half escaped
+    (r'{"text": "it\'s"}', "not-json"),
+    (r'{"path": "C:\\Users\Dev"}', "not-json"),
+    (r'{"path": "C:\Dev\"", "n": 1}', "not-json"),
+    # words in brackets may say something
+    ('[CANCEL] {"path": "a"}', "not-json"),
+    # a tag or a comment
+    ('{"tags": ["a", #b\n]}', "not-json"),
+    ('{"path": "a" // and', "truncated"),
     # nested without end
     ("{'a':" * 100, "limit"),
 ]
