@@ -17,6 +17,17 @@ from .lexicon import Speech, lexicon
 
 TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
 NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+_OTHER_WORDS = Refusal(
+    "not-json", "There is more than the arguments, and it may mean something. Send one JSON object alone."
+)
+_OPEN_END = Refusal(
+    "not-json",
+    "It is not certain where a text ends. Put texts in double quotes, and write a double quote inside one "
+    'as `\\"`.',
+)
+_BACKSLASH = Refusal(
+    "not-json", "A backslash can be read in two ways. Write a backslash inside a text as two."
+)
 
 _BAD_ESCAPE = re.compile(r'\\(?P<good>["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 _IN_SINGLE = re.compile(r'\\(.)|"', re.DOTALL)
@@ -27,6 +38,7 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _COLON = re.compile(r"[ \t\r\n]*+:")
 _OPEN_KEY = re.compile(r'"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
+_TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
 _CLOSER = {"{": "}", "[": "]"}
 
@@ -92,8 +104,10 @@ class _Mender:
             self._whole()
         if self.outer:
             raise _Refused(TRUNCATED)
-        if not self.texts or self.separated or ("surroundings" in self.kinds and self.opened != "{"):
+        if not self.texts:
             raise _Refused(NOT_JSON)
+        if self.separated or ("surroundings" in self.kinds and self.opened != "{"):
+            raise _Refused(_OTHER_WORDS)
         if len(self.texts) > 1:
             self._fix("repeated")
         return Mended(tuple(self.texts), tuple(self.kinds), tuple(self.words))
@@ -123,7 +137,7 @@ class _Mender:
                 raise _Refused(NOT_JSON)
             return True
         if self.opened != "{" or (here == "}" and self.separated):
-            raise _Refused(NOT_JSON)
+            raise _Refused(_OTHER_WORDS)
         if here == "}" and (self.outer or "braces" not in self.kinds):
             self._fix("braces")
             self.outer = False
@@ -133,7 +147,7 @@ class _Mender:
             self.separated = False
             return True
         else:
-            raise _Refused(NOT_JSON)
+            raise _Refused(_OTHER_WORDS)
         self.at += 1
         return False
 
@@ -164,7 +178,7 @@ class _Mender:
             elif self.state == "key":
                 self._key(kind, found)
             else:
-                raise _Refused(NOT_JSON)
+                raise _Refused(self._senseless())
             if not self.stack and self.state == "after":
                 break
         self.texts.append("".join(self.out))
@@ -289,10 +303,10 @@ class _Mender:
                 raise _Refused(TRUNCATED)
             inner, self.at = self.text[self.at : end], end + len(raw)
         if kind in ("token", "curly") and ('"' in inner or (kind == "token" and "\\" in inner)):
-            raise _Refused(NOT_JSON)  # the quote may be the end, and an escape may be none
+            raise _Refused(_OPEN_END)  # the quote may be the end, and an escape may be none
         if kind == "single":
             if _FOREIGN.search(inner):
-                raise _Refused(NOT_JSON)
+                raise _Refused(_BACKSLASH)
             inner = _IN_SINGLE.sub(_in_double, inner)
         if kind != "loose":
             self._fix("quotes")
@@ -308,13 +322,13 @@ class _Mender:
         if mended == inner:
             return inner
         if "\\'" in inner:
-            raise _Refused(NOT_JSON)  # it is one character in other languages, and two in a shell
+            raise _Refused(_BACKSLASH)  # it is one character in other languages, and two in a shell
         self._fix("escapes")
         drive = _DRIVE.match(inner)
         if drive is None:
             return mended
         if '\\"' in inner or "\\\\" in inner[drive.end() :]:
-            raise _Refused(NOT_JSON)  # some of its backslashes are escaped and others are not
+            raise _Refused(_BACKSLASH)  # some of its backslashes are escaped and others are not
         return inner.replace("\\", "\\\\")
 
     # Where it ends
@@ -324,7 +338,11 @@ class _Mender:
         if self.state == "key" and self._open_key():
             return
         open_string = self.state in ("key", "value") and self.text[self.at] in "\"'“‘"
-        raise _Refused(TRUNCATED if open_string else NOT_JSON)
+        raise _Refused(TRUNCATED if open_string else self._senseless())
+
+    def _senseless(self) -> Refusal:
+        """After a text there is no sense: most often a quote inside it was not escaped."""
+        return _OPEN_END if self.state in ("after", "colon") and self.last in _TEXTS else NOT_JSON
 
     def _cut(self) -> None:
         """The text ended inside a value: it is closed where that is certain."""

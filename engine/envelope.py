@@ -98,7 +98,8 @@ FIXES = MappingProxyType(
     }
 )
 
-SEVERAL = Refusal("several-calls", "The text holds several different objects. Send one call for each.")
+SEVERAL = Refusal("several-calls", "The text holds several objects. Send one call for each.")
+_UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
 LAYERS = Refusal("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
 
 
@@ -131,7 +132,7 @@ def read_text(
             return LAYERS
         found = _layer(value, limits.depth, place, speech, complete=complete and layer == 0)
         if isinstance(found, Refusal):
-            if layer == 0 and found is NOT_JSON and not looks_like_json(value):
+            if layer == 0 and found.code == NOT_JSON.code and not looks_like_json(value):
                 return Reading(value, (), bare=True)
             return found
         value, fixes = found
@@ -174,11 +175,11 @@ def _layer(
         return SEVERAL
     # What stands between two objects may belong to either.
     if len(values) > 1 and "surroundings" in mended.kinds:
-        return NOT_JSON
+        return SEVERAL
     if isinstance(values[0], str) and not _may_be_layer(values[0]):
         return NOT_JSON
     if not all(_is_member(word, path, place) for path, word in mended.words):
-        return NOT_JSON
+        return _UNQUOTED
     fixes = tuple(FIXES[kind] for kind in mended.kinds)
     return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes
 

@@ -122,8 +122,7 @@ CODES_OF_CALLS: Mapping[str, str] = MappingProxyType(
             "only what was cut right after a complete value is completed (`envelope.complete`)."
         ),
         "several-calls": (
-            "The arguments are several different objects: several calls. The model should send one "
-            "call for each."
+            "The arguments are several objects: several calls. The model should send one call for each."
         ),
         "duplicate-key": "A key stands twice with two values, and it cannot be told which was meant.",
         "number": (

@@ -37,7 +37,9 @@ _TEXTS = {
     'ask "long" when length(/path) > 100',
     'deny "no" when /path matches "(?i)secret.*$"',
 }
-RULES = "tool edit {\n  " + "\n  ".join(sorted(_TEXTS)) + "\n}\n"
+RULES = (
+    'quote-token "<q>"\nsurroundings "voila"\n' + "tool edit {\n  " + "\n  ".join(sorted(_TEXTS)) + "\n}\n"
+)
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -111,6 +113,35 @@ _MARKS = [
     "\n",
 ]
 _MARKS += ["\\u0041", "\\ud800", "\\ude00", "NaN", "<parameter=path>", "</path>", "```json", "//", "é"]
+_MARKS += [
+    "path",
+    "edits",
+    "fast",
+    "/*",
+    "*/",
+    "# ",
+    "`",
+    "“",
+    "”",
+    "<path>",
+    "</tool_call>",
+    "<|end|>",
+    "<q>",
+]
+_MARKS += [
+    "done",
+    "Here is the call:",
+    "[ARGS]",
+    "\\n",
+    "C:\\",
+    "\\'",
+    "\ufeff",
+    "{{",
+    "}}",
+    ",,",
+    "'a'",
+    '"a:',
+]
 PIECES = st.lists(st.sampled_from(_MARKS), max_size=25).map("".join)
 
 

@@ -136,7 +136,7 @@ REFUSED: list[tuple[str, str]] = [
     ('{"path": "a"}{"path": "b"}', "several-calls"),
     ("{'path': 'a'}, {'path': 'b'}", "several-calls"),
     ('{"path": "a"}</tool_call><tool_call>{"path": "b"}', "several-calls"),
-    ('{"path": "a"}</tool_call><tool_call>{"path": "a"}', "not-json"),
+    ('{"path": "a"}</tool_call><tool_call>{"path": "a"}', "several-calls"),
     ('{"path": "a"} and {"path": "a"}', "not-json"),
     ('{"path": "a"},', "not-json"),
     ('{"path": "a"}{"path": "a"', "truncated"),
@@ -228,6 +228,24 @@ def test_what_could_be_read_in_two_ways_is_refused_with_a_code(text: str, code: 
     assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, code)
     assert verdict.arguments == text
     assert verdict.retry_message
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"path": "a"} and R2 too', "There is more than the arguments"),
+        ('{"text": "say "hi" now"}', "write a double quote inside one as"),
+        ("{'text': 'what's up'}", "It is not certain where a text ends"),
+        ('{"path": a}', "Put each text in double quotes"),
+        (r'{"text": "it\'s"}', "Write a backslash inside a text as two"),
+        ('{"path": "a', "cut off before their end"),
+        ('{"path": "a"}{"path": "b"}', "Send one call for each"),
+        ('{"n": NaN}', "number"),
+        ("{'path': 'a', 'path': 'b'}", "Send each key once"),
+    ],
+)
+def test_a_refusal_says_what_to_send_instead(text: str, wanted: str) -> None:
+    assert wanted in (sent(text).retry_message or "")
 
 
 def test_cut_text_is_not_closed_where_the_answer_stopped_at_its_length() -> None:
