@@ -325,7 +325,7 @@ def _thorough(limits: Limits, declared: frozenset[str]) -> Callable[[dict[str, J
                 total += len(key) + len(value)  # type: ignore[arg-type]
                 if not value.isascii():  # type: ignore[union-attr]
                     break
-                if value.find("<", end) >= 0 and may_be_swallowed(value):  # type: ignore[union-attr,arg-type]
+                if value.find("<", end) >= 0 and may_be_swallowed(value, key):  # type: ignore[union-attr,arg-type]
                     break
             elif kind is not int and kind is not bool and value is not None:
                 break

@@ -18,12 +18,17 @@ SWALLOWED = Refusal(
 )
 ONLY_TAGS = Refusal("lost-arguments", "A field's value is nothing but call markup. Send the value itself.")
 
-_PREFIX = r"(?:[A-Za-z]{1,16}:|[|｜]{1,2}DSML[|｜]{1,2})?"
+_PREFIX = r"(?:[A-Za-z]{1,16}:|[|｜‖]{1,2}DSML[|｜‖]{1,2})?"
 # A tag that begins a parameter, with the name that it gives.
 _PARAMETER = re.compile(
     rf"<{_PREFIX}param(?:eter)?(?:[ \t]{{1,8}}name[ \t]{{0,8}}=[ \t]{{0,8}}|[ \t]{{0,8}}=[ \t]{{0,8}})"
-    r"[\"']?(?P<name>[^\"'<>\s]{1,256})|<arg_key>[ \t\r\n]{0,8}(?P<key>[^<>]{1,256}?)[ \t\r\n]{0,8}</arg_key>"
+    r"[\"']?(?P<name>[^\"'<>\s]{1,256})"
+    r"|<arg_key>[ \t\r\n]{0,8}(?P<key>[^<>]{1,256}?)[ \t\r\n]{0,8}(?:</arg_key>|<arg_value>)"
 )
+# The end of one argument and the key of the next, of which a tag was lost.
+_NEXT_KEY = re.compile(r"</arg_value>[^<>]{0,256}</?arg_key>")
+# What follows a field's own closing tag, and is the tag of another field.
+_NEXT_FIELD = re.compile(r"[ \t\r\n]{0,64}(?:\]<\][a-z]{1,16}\[>\[)?<(?P<name>[A-Za-z_][\w.-]{0,255})>")
 _TAGS_ONLY = re.compile(
     rf"\s*(?:</?{_PREFIX}(?:param(?:eter)?(?:[ =][^<>]{{0,256}})?"
     r"|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
@@ -33,9 +38,9 @@ _TAG = 300  # code points that a closing tag may have
 _TAGS = 8  # closing tags looked at before a parameter tag
 
 
-def may_be_swallowed(text: str) -> bool:
-    """A cheap test that is false only where `fault_of` finds nothing in the text."""
-    return text[:64].lstrip()[:1] == "<" or "param" in text or "arg_key>" in text
+def may_be_swallowed(text: str, field: str) -> bool:
+    """A cheap test that is false only where `fault_in` finds nothing in the text of a field."""
+    return text[:64].lstrip()[:1] == "<" or "param" in text or "arg_key>" in text or f"</{field}>" in text
 
 
 def fault_in(value: Json, declared: frozenset[str]) -> Refusal | None:
@@ -49,8 +54,9 @@ def fault_in(value: Json, declared: frozenset[str]) -> Refusal | None:
     for path, text in _texts(value):
         if not lacking and len(text) > LONG:
             text = text[-LONG:]
-        if "<" in text and may_be_swallowed(text):
-            found = _fault(text, str(path[-1]) if path else "", lacking)
+        field = str(path[-1]) if path else ""
+        if "<" in text and may_be_swallowed(text, field):
+            found = _fault(text, field, lacking)
             if found is not None:
                 return found
     return None
@@ -85,6 +91,14 @@ def _fault(text: str, field: str, lacking: frozenset[str]) -> Refusal | None:
                     opened[tag] = text.find(f"<{tag}")
                 if not 0 <= opened[tag] < match.start():
                     return SWALLOWED
+    half = _NEXT_KEY.search(text)
+    if half is not None and not 0 <= text.find("<arg_value>") < half.start():
+        return SWALLOWED
+    closed = text.find(f"</{field}>")
+    if closed >= 0 and not 0 <= text.find(f"<{field}") < closed:
+        following = _NEXT_FIELD.match(text, closed + len(field) + 3)
+        if following is not None and following["name"] in lacking:
+            return SWALLOWED
     return None
 
 

@@ -14,7 +14,9 @@ _WORDS: Final = frozenset(
     {"parameter", "param", "arg_key", "arg_value", "argument", "arguments", "invoke", "function"}
     | {"function_call", "function_calls", "tool_call", "tool_calls", "tool_use"}
 )
-_CLOSING: Final = re.compile(r"</(?:[A-Za-z_][\w.-]{0,31}:|[|｜][\w.-]{1,31}[|｜])?([^\s<>/:|｜]{1,64})>\Z")
+_CLOSING: Final = re.compile(
+    r"</(?:[A-Za-z_][\w.-]{0,31}:|[|｜‖]{1,2}[\w.-]{1,31}[|｜‖]{1,2})?([^\s<>/:|｜‖]{1,64})>\Z"
+)
 _OPENING: Final = re.compile(r"<([^\s<>/=]{1,130})(?=[\s>/=])")
 _NAME: Final = re.compile(r"[^\s<>/=]{1,130}")
 LONGEST: Final = 140  # characters of a tag
@@ -29,8 +31,9 @@ class ClosingTags(Kind):
     (`</invoke>`, `</tool_call>`, `</function_calls>`), each also with a prefix (`</x:invoke>`,
     `</｜DSML｜parameter>`), or one that a `closing-form` statement names. Only for the models of `for`.
 
-    A tag that the text opens stays, and everything before it: it is markup. A text that is nothing but
-    tags is left alone, arrays are not entered.
+    A tag that the text opens stays, and everything before it: it is markup. So does a run with a blank
+    before it on the same line: it belongs to a sentence about tags. A text that is nothing but tags is
+    left alone, arrays are not entered.
     """
 
     keyword = "closing-tags"
@@ -54,6 +57,12 @@ class ClosingTags(Kind):
         ),
         Example('closing-tags /c for "claude"', {"c": "<c>x</c>"}, model=_FOR, why="the text opens it"),
         Example('closing-tags /c for "claude"', {"c": "x</div>"}, model=_FOR, why="no tag of a call"),
+        Example(
+            'closing-tags /c for "claude"',
+            {"c": "end it with </c>"},
+            model=_FOR,
+            why="a sentence about the tag",
+        ),
         Example('closing-tags /c for "claude"', {"c": "</c>"}, model=_FOR, why="nothing but tags"),
     )
 
@@ -96,7 +105,9 @@ def strip_tags(text: str, field: str, forms: tuple[str, ...]) -> str:
         end = at = start
         while at and text[at - 1].isspace():
             at -= 1
-    return text if end == len(text) or not at else text[:end]
+    if end == len(text) or not at or text[end - 1] in " \t":
+        return text
+    return text[:end]
 
 
 def _closing_start(text: str, end: int, field: str, forms: tuple[str, ...]) -> int:

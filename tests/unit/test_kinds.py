@@ -714,6 +714,7 @@ def test_a_key_that_would_collide_is_observed() -> None:
         ("<cat>x</c>", "<cat>x"),
         ("x</div>", None),
         ("x</other>", None),
+        ("end it with </c>", None),
         ("</c>", None),
         (" \n</c></invoke>", None),
         ("x</c", None),
