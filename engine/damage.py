@@ -8,59 +8,68 @@ Source: `docs/pipeline.md`, stage 2.
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
 
 from .domain import BAD_NUMBER, TOO_DEEP, Refusal
 from .lexicon import Speech, lexicon
+from .places import Open, View
 
 TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
 NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+# No value begins anywhere: bare text, for all that this pass knows.
+NO_VALUE = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+_UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
 _OTHER_WORDS = Refusal(
     "not-json", "There is more than the arguments, and it may mean something. Send one JSON object alone."
 )
 _OPEN_END = Refusal(
     "not-json",
-    "It is not certain where a text ends. Put texts in double quotes, and write a double quote inside one "
-    'as `\\"`.',
+    "It is not certain where a text ends. Put texts in double quotes, and inside one write a double quote "
+    'as `\\"` and a backslash as `\\\\`.',
 )
 _BACKSLASH = Refusal(
     "not-json", "A backslash can be read in two ways. Write a backslash inside a text as two."
 )
 
-_BAD_ESCAPE = re.compile(r'\\(?P<good>["\\/bfnrt]|u[0-9a-fA-F]{4})?')
+_ESCAPE = re.compile(r'\\(?P<good>["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 _IN_SINGLE = re.compile(r'\\(.)|"', re.DOTALL)
-# Escapes that other languages have and JSON has not: what they mean in single quotes is a guess.
-_FOREIGN = re.compile(r"\\(?:[xUNav0-9\n]|u(?![0-9a-fA-F]{4}))")
-_DRIVE = re.compile(r"[A-Za-z]:(?=[\\/])|\\\\")
+# Escapes that other languages have and JSON has not: what they mean is a guess. Pairs are passed over.
+_FOREIGN = re.compile(r"\\(?:\\|(?P<foreign>['xUNav0-9]|u(?:\{|[0-9a-fA-F]{1,3}(?![0-9a-fA-F]))))")
+_FOREIGN_IN_SINGLE = re.compile(r"\\(?:\\|(?P<foreign>[xUNav0-9\n]|u(?![0-9a-fA-F]{4})))")
+# In a text with a backslash that is no escape these may be none either: `\bfoo`, `src\new`.
+_DOUBTFUL = re.compile(r"(?P<inside>[A-Za-z0-9_]\\[nrt](?=[A-Za-z]))|\\(?P<doubtful>[bf])|\\.", re.DOTALL)
+_PATH_START = re.compile(r"[A-Za-z]:\\|\\\\[^\\]")
+_SEGMENT = r"[^\\/:*?\"<>|\s]++(?: [^\\/:*?\"<>|\s]++)*+(?<![.,;!])"
+_WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}}))(?:\\{_SEGMENT})++\\?")
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_COLON = re.compile(r"[ \t\r\n]*+:")
+_COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
 _OPEN_KEY = re.compile(r'"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
+_BEFORE_COMMENT = frozenset(" \t\r\n,{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
 _CLOSER = {"{": "}", "[": "]"}
+_WORDS = 4096  # without quotes, in one text
+AROUND = 64  # words and tags around the arguments
 
 
 class Mended(msgspec.Struct, frozen=True):
-    """Plain JSON text, or several that are to be equal, and what was put right for it.
-
-    `words`: bare words that were put in quotes, each with its path (keys as they stand in the text);
-    each must be one enum member there.
-    """
+    """Plain JSON text, or several that are to be equal, and what was put right for it."""
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...]  # without `envelope.`, in the order in which they were met
-    words: tuple[tuple[tuple[str | int, ...], str], ...] = ()
 
 
-def mend(text: str, depth: int, speech: Speech, *, complete: bool) -> Mended | Refusal:
+def mend(text: str, depth: int, place: View | Open, speech: Speech, *, complete: bool) -> Mended | Refusal:
     """The plain JSON text that damaged text stands for, or why there is none.
 
+    `place`: what the schema says about the value; a word without quotes must be listed there.
     `complete`: text cut right after a complete value may be closed. Cost: linear in the text.
     """
-    mender = _Mender(text, depth, speech, complete)
+    mender = _Mender(text, depth, place, speech, complete)
     try:
         return mender.run()
     except _Refused as refused:
@@ -77,11 +86,12 @@ class _Mender:
 
     __slots__ = (
         *("around", "at", "comma", "complete", "depth", "inside", "kinds", "last", "opened", "out", "outer"),
-        *("separated", "stack", "state", "text", "texts", "where", "words"),
+        *("place", "separated", "stack", "state", "text", "texts", "where", "words"),
     )
 
-    def __init__(self, text: str, depth: int, speech: Speech, complete: bool) -> None:
+    def __init__(self, text: str, depth: int, place: View | Open, speech: Speech, complete: bool) -> None:
         self.text = text
+        self.place = place
         self.depth = depth
         self.complete = complete
         self.inside, self.around = lexicon(speech)
@@ -89,7 +99,7 @@ class _Mender:
         self.out: list[str] = []
         self.texts: list[str] = []
         self.kinds: dict[str, None] = {}  # in the order of insertion
-        self.words: list[tuple[tuple[str | int, ...], str]] = []
+        self.words = 0  # without quotes, so far
         self.stack: list[str] = []
         self.where: list[str | int] = []  # the path: keys as they are written, and indices
         self.state = "value"
@@ -105,12 +115,12 @@ class _Mender:
         if self.outer:
             raise _Refused(TRUNCATED)
         if not self.texts:
-            raise _Refused(NOT_JSON)
+            raise _Refused(NO_VALUE)
         if self.separated or ("surroundings" in self.kinds and self.opened != "{"):
             raise _Refused(_OTHER_WORDS)
         if len(self.texts) > 1:
             self._fix("repeated")
-        return Mended(tuple(self.texts), tuple(self.kinds), tuple(self.words))
+        return Mended(tuple(self.texts), tuple(self.kinds))
 
     def _fix(self, kind: str) -> None:
         self.kinds["control-characters" if kind == "control" else kind] = None
@@ -119,12 +129,16 @@ class _Mender:
 
     def _top(self) -> bool:
         """Skip what stands around a value; is there (another) one?"""
+        around = 0
         while self.at < len(self.text):
             found = self.around.match(self.text, self.at)
             if found is not None:
                 self.at = found.end()
                 if found.lastgroup != "blank":
                     self._fix(found.lastgroup or "")
+                    around += 1
+                    if around > AROUND:
+                        raise _Refused(_OTHER_WORDS)
             elif self._begins():
                 return True
         return False
@@ -134,7 +148,7 @@ class _Mender:
         here = self.text[self.at]
         if not self.texts:
             if here not in "{[\"'“‘":
-                raise _Refused(NOT_JSON)
+                raise _Refused(NO_VALUE)
             return True
         if self.opened != "{" or (here == "}" and self.separated):
             raise _Refused(_OTHER_WORDS)
@@ -170,9 +184,11 @@ class _Mender:
             elif kind == "mark":
                 self.at = found.end()
                 self._mark(found[0])
-            elif kind in ("comments", "control"):
+            elif kind == "control":
                 self.at = found.end()
                 self._fix(kind)
+            elif kind == "comments":
+                self._comment(found)
             elif self.state == "value":
                 self._value(kind, found)
             elif self.state == "key":
@@ -183,9 +199,23 @@ class _Mender:
                 break
         self.texts.append("".join(self.out))
 
+    def _comment(self, found: re.Match[str]) -> None:
+        """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
+        comment = found[0]
+        if self.text[found.start() - 1] not in _BEFORE_COMMENT or self.out[-1] == ":":
+            raise _Refused(self._senseless())
+        if '"' in comment or ("'" in comment and "quotes" in self.kinds):
+            raise _Refused(_OPEN_END)
+        if self.last == "number" and self.state == "after" and comment.lstrip("/#* \t")[:1].isdigit():
+            raise _Refused(NOT_JSON)  # `7 // 2`
+        self.at = found.end()
+        self._fix("comments")
+
     def _mark(self, mark: str) -> None:
         if mark == ",":
             if self.comma:
+                if self.stack[-1] == "[":
+                    raise _Refused(NOT_JSON)  # an item may be lost
                 self._fix("commas")
             elif self.state != "after":
                 raise _Refused(NOT_JSON)
@@ -244,19 +274,31 @@ class _Mender:
         written = found[0]
         if kind == "infinite":
             raise _Refused(BAD_NUMBER)
-        if kind == "word" and written in _LITERALS:
-            self._fix("literals")
-            written = _LITERALS[written]
-        elif kind == "word" and written not in _PLAIN_WORDS:
-            if self.at == len(self.text):
-                raise _Refused(TRUNCATED)
-            self._fix("bare-value")
-            self.words.append((tuple(self.where), written))
-            written = f'"{written}"'
-        elif kind not in ("word", "number"):
+        if kind == "word":
+            written = self._word(written)
+        elif kind != "number":
             written = self._string(kind, found)
         self.out.append(written)
         self.state, self.last = "after", kind
+
+    def _word(self, word: str) -> str:
+        """JSON's form of a word without quotes: a literal, or a text that the schema lists for its place."""
+        if word in _PLAIN_WORDS:
+            return word
+        if self.at == len(self.text):
+            raise _Refused(TRUNCATED)
+        self.words += 1
+        if self.words > _WORDS or not self.stack:
+            raise _Refused(_UNQUOTED)
+        keys = (json.loads(part, strict=False) if isinstance(part, str) else part for part in self.where)
+        place = self.place.under(tuple(keys))
+        if word in place.words:
+            self._fix("bare-value")
+            return f'"{word}"'
+        if word not in _LITERALS or place.types == {"string"}:
+            raise _Refused(_UNQUOTED)
+        self._fix("literals")
+        return _LITERALS[word]
 
     def _key(self, kind: str, found: re.Match[str]) -> None:
         if kind in ("text", "loose") and _COLON.match(self.text, found.end()) is None:
@@ -297,6 +339,8 @@ class _Mender:
         if kind == "text":
             return raw
         inner = raw[1:-1]
+        if not self.stack and "\\" in inner:
+            raise _Refused(_BACKSLASH)  # JSON text in other quotes: whose escapes these are is a guess
         if kind == "token":
             end = self.text.find(raw, self.at)
             if end < 0:
@@ -305,7 +349,7 @@ class _Mender:
         if kind in ("token", "curly") and ('"' in inner or (kind == "token" and "\\" in inner)):
             raise _Refused(_OPEN_END)  # the quote may be the end, and an escape may be none
         if kind == "single":
-            if _FOREIGN.search(inner):
+            if any(found["foreign"] for found in _FOREIGN_IN_SINGLE.finditer(inner)):
                 raise _Refused(_BACKSLASH)
             inner = _IN_SINGLE.sub(_in_double, inner)
         if kind != "loose":
@@ -318,18 +362,19 @@ class _Mender:
 
     def _escapes(self, inner: str) -> str:
         """What is no escape of JSON is a literal backslash; in a Windows path with such a one, all are."""
-        mended = _BAD_ESCAPE.sub(_literal, inner)
+        mended = _ESCAPE.sub(_literal, inner)
         if mended == inner:
             return inner
-        if "\\'" in inner:
-            raise _Refused(_BACKSLASH)  # it is one character in other languages, and two in a shell
         self._fix("escapes")
-        drive = _DRIVE.match(inner)
-        if drive is None:
-            return mended
-        if '\\"' in inner or "\\\\" in inner[drive.end() :]:
-            raise _Refused(_BACKSLASH)  # some of its backslashes are escaped and others are not
-        return inner.replace("\\", "\\\\")
+        if _PATH_START.match(inner):
+            if not _WINDOWS_PATH.fullmatch(inner):
+                raise _Refused(_BACKSLASH)  # half escaped, or no path at all
+            return inner.replace("\\", "\\\\")
+        if any(found["foreign"] for found in _FOREIGN.finditer(inner)):
+            raise _Refused(_BACKSLASH)
+        if any(found["doubtful"] or found["inside"] for found in _DOUBTFUL.finditer(inner)):
+            raise _Refused(_BACKSLASH)
+        return mended
 
     # Where it ends
 
@@ -337,8 +382,10 @@ class _Mender:
         """What is no token: the last key without its closing quote, a string without end, or no sense."""
         if self.state == "key" and self._open_key():
             return
-        open_string = self.state in ("key", "value") and self.text[self.at] in "\"'“‘"
-        raise _Refused(TRUNCATED if open_string else self._senseless())
+        if self.state not in ("key", "value") or self.text[self.at] not in "\"'“‘":
+            raise _Refused(self._senseless())
+        # With its last bracket there the text is whole, and the quote that would end the string is not.
+        raise _Refused(_OPEN_END if self.text.rstrip()[-1] in "}]" else TRUNCATED)
 
     def _senseless(self) -> Refusal:
         """After a text there is no sense: most often a quote inside it was not escaped."""
@@ -349,7 +396,8 @@ class _Mender:
         if self.last == "word":
             certain = self.text.rstrip().endswith(_PLAIN_WORDS)
         else:
-            certain = self.last != "number"
+            # The quote may be one inside a text, where others than JSON's stand around texts.
+            certain = self.last not in ("number", "single", "curly", "token")
         if self.state != "after" or not (certain and self.complete and self.opened == "{"):
             raise _Refused(TRUNCATED)
         if self.outer or self.texts or "comments" in self.kinds:

@@ -8,7 +8,6 @@ its own; what could mean two things is refused with a code. Nothing is ever inve
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from types import MappingProxyType
@@ -17,10 +16,10 @@ import msgspec
 
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, read
-from .damage import NOT_JSON, mend
+from .damage import AROUND, NO_VALUE, NOT_JSON, mend
 from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
 from .elements import elements
-from .lexicon import Speech
+from .lexicon import Speech, lexicon
 from .places import Open, View, root_types
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
@@ -79,7 +78,8 @@ FIXES = MappingProxyType(
         for kind, note in (
             (
                 "control-characters",
-                "The JSON text held raw control characters; write line ends as \\n and tabs as \\t.",
+                "The JSON text held control characters where JSON has none; inside a text write \\n and \\t, "
+                "and between two entries nothing but plain white space.",
             ),
             ("fence", "You put the arguments into a code fence; send the JSON object alone."),
             ("surroundings", "There was more than the arguments; send the JSON object alone."),
@@ -99,7 +99,6 @@ FIXES = MappingProxyType(
 )
 
 SEVERAL = Refusal("several-calls", "The text holds several objects. Send one call for each.")
-_UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
 LAYERS = Refusal("limit", "The arguments are JSON text inside JSON text, too many times. Send a JSON object.")
 
 
@@ -132,7 +131,7 @@ def read_text(
             return LAYERS
         found = _layer(value, limits.depth, place, speech, complete=complete and layer == 0)
         if isinstance(found, Refusal):
-            if layer == 0 and found.code == NOT_JSON.code and not looks_like_json(value):
+            if layer == 0 and found is NO_VALUE and not looks_like_json(after_words(value, speech)):
                 return Reading(value, (), bare=True)
             return found
         value, fixes = found
@@ -162,7 +161,7 @@ def _layer(
     found = elements(text, place.properties)
     if found is not None:
         return found, (FIXES["xml"],)
-    mended = mend(text, depth, speech, complete=complete)
+    mended = mend(text, depth, place, speech, complete=complete)
     if isinstance(mended, Refusal):
         return mended
     try:
@@ -178,16 +177,8 @@ def _layer(
         return SEVERAL
     if isinstance(values[0], str) and not _may_be_layer(values[0]):
         return NOT_JSON
-    if not all(_is_member(word, path, place) for path, word in mended.words):
-        return _UNQUOTED
     fixes = tuple(FIXES[kind] for kind in mended.kinds)
     return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes
-
-
-def _is_member(word: str, path: tuple[str | int, ...], place: View | Open) -> bool:
-    """Is a word without quotes one of the values that the schema lists for its place?"""
-    keys = tuple(json.loads(part) if isinstance(part, str) else part for part in path)
-    return word in [each for each in place.under(keys).enum or () if isinstance(each, str)]
 
 
 def _fault(error: JsonError) -> Refusal:
@@ -198,6 +189,38 @@ def _fault(error: JsonError) -> Refusal:
     if error.code == "limit":
         return TOO_DEEP
     return Refusal("duplicate-key", f"In the arguments {error}. Send each key once.")
+
+
+def after_words(text: str, speech: Speech) -> str:
+    """Bare text without the fence marks and the words that stand around arguments, at its beginning."""
+    around = lexicon(speech)[1]
+    at = 0
+    for _ in range(AROUND):
+        found = around.match(text, at)
+        if found is None or found.end() == len(text):
+            break
+        at = found.end()
+    return text[at:]
+
+
+def misplaced(value: Json, place: View | Open) -> bool:
+    """May a brace that the text lacked have been lost earlier, so that a key stands one object too deep?
+
+    Looked at are the objects that were open at the end: a key in one of them, after its first, that an
+    object around it has as a property and lacks.
+    """
+    around: list[tuple[dict[str, Json], View | Open]] = []
+    while isinstance(value, dict | list) and value:
+        if isinstance(value, dict):
+            for key in list(value)[1:]:
+                if any(key in outer_place.properties and key not in outer for outer, outer_place in around):
+                    return True
+            around.append((value, place))
+            last = next(reversed(value))
+            value, place = value[last], place.child(last)
+        else:
+            place, value = place.under((len(value) - 1,)), value[-1]
+    return False
 
 
 def looks_like_json(text: str) -> bool:
@@ -222,8 +245,10 @@ def unwrap(
     speech: Speech,
     limits: Limits,
     passes: Callable[[Json], bool],
-) -> Reading:
+) -> Reading | Refusal:
     """Take one object out of what was put around it; the reading itself where there is nothing to take out.
+
+    A wrapper around text that cannot be read is refused for what is wrong with that text.
 
     `passes`: does a value pass the schema after preprocessing? A value that passes is never unwrapped.
     """
@@ -251,7 +276,7 @@ def unwrap(
             return reading
         layer = _layer(inner, limits.depth, place, speech, complete=False)
         if isinstance(layer, Refusal):
-            return reading
+            return layer if _may_be_layer(inner) else reading
         inner, fixes = layer
         readings += 1
         steps += [_DECODE, *fixes]

@@ -24,7 +24,7 @@ _WORDS = (
     *("done", "ok", "okay", "sure", "certainly", "here you go", "tool call", "function call", "arguments"),
     *(f"{here} {what}" for here in _HERE for what in _WHAT),
 )
-_LANGUAGES = "json5?|jsonc|javascript|js|python|py"
+_LANGUAGES = "json5?|jsonc|javascript|js|python|py|tool_code|tool_call"
 _TAGS = "tool_calls?|function_calls?|tool_use|tool_code|invoke|arguments|parameters"
 _UNSEEN = r"(?:\\[nrt]|[\ufeff\u00a0\u200b])++"  # a line end written as two characters; odd blanks
 _TOKENS = (
@@ -38,7 +38,7 @@ _TOKENS = (
     r"(?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')",
     r"(?P<curly>[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛])",
     rf"(?P<control>{_UNSEEN})",
-    r"(?P<comments>//[^\n]*+|\#[ \t][^\n]*+|/\*.*?\*/)",
+    r"(?P<comments>(?://|\#)[ \t][^\n]*+|/\*\*?[ \t\r\n].*?\*/)",
 )
 _SURROUNDINGS = (
     r"<\|[^<>|\s][^<>|\n]{0,63}\|>",

@@ -19,9 +19,11 @@ from .envelope import (
     EMPTY,
     SEVERAL,
     Reading,
+    after_words,
     ended_by_itself,
     looks_like_json,
     may_be_wrapped,
+    misplaced,
     read_text,
     several_calls,
     unwrap,
@@ -169,14 +171,22 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
     if several_calls(reading.value, plan.place):
         raise _Refused(SEVERAL)
     if not reading.bare:
-        reading = unwrap(
+        unwrapped = unwrap(
             reading, plan.tool, plan.place, plan.speech, limits, lambda value: _passes(plan, value, env)
         )
+        if isinstance(unwrapped, Refusal):
+            raise _Refused(unwrapped)
+        reading = unwrapped
+    kinds = [each.kind for each in reading.steps]
     for each in reading.steps:
         if f"envelope.{each.kind}" in plan.off:
-            raise _Refused(Refusal("schema", "The arguments are no JSON object. Send one."))
-    if any(each.kind == "complete" for each in reading.steps) and not _passes(plan, reading.value, env):
+            raise _Refused(Refusal("schema", each.note))
+    if "complete" in kinds and not (
+        _passes(plan, reading.value, env) and not misplaced(reading.value, plan.place)
+    ):
         raise _Refused(TRUNCATED)
+    if "xml" in kinds and not ended_by_itself(stop_reason):
+        raise _Refused(TRUNCATED)  # another element may have followed
     return reading
 
 
@@ -334,7 +344,7 @@ def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
     root = plan.root
     if root is None or "repair.wrap-root" in plan.off or not text.strip() or looks_like_json(text):
         return text
-    named = _NAMED.match(text)
+    named = _NAMED.match(after_words(text, plan.speech))
     if named is not None and named[1] in plan.declared:
         return text  # `command: ls` is a damaged object, not a command
     value: Json = [text] if root.in_array else text

@@ -193,6 +193,19 @@ class View:
         return None
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The texts that the schema lists for this place, where it takes no others."""
+        if self.enum is not None:
+            return frozenset(each for each in self.enum if isinstance(each, str))
+        if "string" not in self.types:
+            return frozenset()
+        for group in self.branches:
+            lists = [option.words for option in group if "string" in option.types]
+            if all(lists):
+                return frozenset().union(*lists)
+        return frozenset()
+
+    @cached_property
     def is_pattern(self) -> bool:
         """Is the text here a regular expression (`format: regex`), or under an anchored `pattern`?"""
         for spot in self._keywords():
@@ -257,6 +270,7 @@ class Open:
     enum = None
     is_pattern = False
     properties: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     branches: tuple[tuple[View, ...], ...] = ()
 
     def accepts(self, value: Json) -> bool:

@@ -16,7 +16,7 @@ from ..rules.kind import Action, NotApplicable
 from ..rules.strictjson import JsonError, integer, number
 from .condition import Closure, Env
 from .domain import Limits, Refusal
-from .envelope import read_text
+from .envelope import Reading, after_words, read_text
 from .lexicon import Speech
 from .native import Misfit
 from .places import View
@@ -92,6 +92,7 @@ class Run:
     tries: int = _UNION_TRIES
     whole: Json = None  # the arguments as the pass found them
     env: Env | None = None
+    text_too: bool = False  # a branch of a union is tried, beside which plain text may stand
 
 
 # A candidate: rule, the new root value, the path of the change, its note.
@@ -144,7 +145,8 @@ def _candidates(
         yield from _drops(value, here, key, place, view, fault.path, base, repairs)
     label = f"`{pointer(base + fault.path) or 'the arguments'}`"
     if not _selected(base + fault.path, repairs.bounded):
-        for rule, new, note in _casts(here, place, repairs):
+        text_too = "string" in place.types or (run.text_too and not fault.path)
+        for rule, new, note in _casts(here, place, repairs, text_too):
             fits = place.accepts(new) if rule != "repair.parse-json" else True
             if fits and _one_branch(place, new, strict=rule != "repair.parse-json"):
                 yield rule, replace(value, fault.path, new), fault.path, note.format(place=label), rule
@@ -205,16 +207,21 @@ def _drops(
         yield "repair.drop-empty-object", remove(value, path), path, note, "repair.drop-empty-object"
 
 
-def _casts(here: Json, place: View, repairs: Repairs) -> Iterator[tuple[str, Json, str]]:
-    """What each rule makes of one value: rule, new value, note with `{place}` for the place."""
+def _casts(here: Json, place: View, repairs: Repairs, text_too: bool) -> Iterator[tuple[str, Json, str]]:
+    """What each rule makes of one value: rule, new value, note with `{place}` for the place.
+
+    `text_too`: plain text may be meant there.
+    """
     types = place.types
     if isinstance(here, str):
-        yield from _from_text(here, place, repairs)
+        yield from _from_text(here, place, repairs, text_too)
     elif type(here) is bool or type(here) is int:
         if types == {"string"}:
             text = ("true" if here else "false") if type(here) is bool else str(here)
             yield "repair.scalar-to-text", text, "{place} takes text; put the value in quotes."
-    if "array" in types and (isinstance(here, dict) or (isinstance(here, str) and _one_line(here))):
+    if "array" in types and (
+        isinstance(here, dict) or (isinstance(here, str) and _one_line(after_words(here, repairs.speech)))
+    ):
         if not (isinstance(here, dict) and _is_list(here)):
             yield "repair.wrap-array", [here], "{place} takes an array; send a list, also for one item."
     if isinstance(here, list) and len(here) == 1:
@@ -240,23 +247,26 @@ def _casts(here: Json, place: View, repairs: Repairs) -> Iterator[tuple[str, Jso
             yield "repair.enum-case", members[0], "{place} takes its allowed values in their exact spelling."
 
 
-def _from_text(here: str, place: View, repairs: Repairs) -> Iterator[tuple[str, Json, str]]:
+def _from_text(here: str, place: View, repairs: Repairs, text_too: bool) -> Iterator[tuple[str, Json, str]]:
     types = place.types
     if "array" in types or "object" in types:
-        found = read_text(here, repairs.limits, place, repairs.speech, free=False, complete=False)
-        if not isinstance(found, Refusal) and not found.bare:
+        found = read_text(here, repairs.limits, place, repairs.speech, free=True, complete=False)
+        if not isinstance(found, Refusal) and not found.bare and _may_parse(found, text_too, repairs.off):
             parsed = found.value
             if (isinstance(parsed, list) and "array" in types) or (
                 isinstance(parsed, dict) and "object" in types
             ):
-                yield (
-                    "repair.parse-json",
-                    parsed,
-                    "{place} takes JSON; send it as it is, not as text in quotes.",
-                )
+                notes = ["{place} takes JSON; send it as it is, not as text in quotes."]
+                yield "repair.parse-json", parsed, " ".join([*notes, *(each.note for each in found.steps)])
     scalar = _scalar(here, types)
     if scalar is not MISSING:
         yield "repair.parse-scalar", scalar, "{place} takes a plain JSON value; send it without quotes."
+
+
+def _may_parse(found: Reading, text_too: bool, off: frozenset[str]) -> bool:
+    """Is each fix in force, and is the text no damaged JSON where plain text may be meant?"""
+    damaged = any(each.kind != "decode-json" for each in found.steps)
+    return not (damaged and text_too) and not any(f"envelope.{each.kind}" in off for each in found.steps)
 
 
 def _scalar(text: str, types: frozenset[str]) -> Any:
@@ -323,7 +333,7 @@ def _branch(
             run.tries -= 1
             if run.tries < 0:
                 return value
-            trial = Run(set(run.acted), [], run.tries, run.whole, run.env)
+            trial = Run(set(run.acted), [], run.tries, run.whole, run.env, "string" in place.types)
             new = _mend(here, option, base + fault.path, repairs, trial, depth - 1)
             run.tries = trial.tries
             if new is not here and option.accepts(new) and _one_branch(place, new, strict=True):

@@ -102,16 +102,26 @@ MENDED: list[tuple[str, Any, list[str]]] = [
     ("{'path': 'a'},{'path': 'a'}", {"path": "a"}, ["quotes", "repeated"]),
     # escapes
     (r'{"text": "a \d+ b"}', {"text": r"a \d+ b"}, ["escapes"]),
-    (r'{"text": "\u12 \\d \n"}', {"text": "\\u12 \\d \n"}, ["escapes"]),
+    (r'{"text": "\d \\d \user \n"}', {"text": "\\d \\d \\user \n"}, ["escapes"]),
+    (r'{"text": "x = re.compile(\"\d+\")\n\ty"}', {"text": 'x = re.compile("\\d+")\n\ty'}, ["escapes"]),
+    (
+        r'{"path": "C:\Program Files\nodejs\node.exe"}',
+        {"path": r"C:\Program Files\nodejs\node.exe"},
+        ["escapes"],
+    ),
     (r'{"path": "C:\Dev\new\table"}', {"path": r"C:\Dev\new\table"}, ["escapes"]),
     (r'{"path": "\\server\share\new"}', {"path": r"\\server\share\new"}, ["escapes"]),
-    (r'{"text": "dir C:\Dev\new"}', {"text": "dir C:\\Dev\new"}, ["escapes"]),
+    (r'{"text": "dir C:\Dev"}', {"text": r"dir C:\Dev"}, ["escapes"]),
     # xml
     ("<path>a</path>", {"path": "a"}, ["xml"]),
-    ("<path>a</path>\n<text>x\n<b>y</b> </text>", {"path": "a", "text": "x\n<b>y</b> "}, ["xml"]),
+    ("<path>a</path>\n<text>x\n<b>y</b></text>", {"path": "a", "text": "x\n<b>y</b>"}, ["xml"]),
     # a cut text may be damaged too
-    ("{'path': 'a'", {"path": "a"}, ["quotes", "complete"]),
+    ("{'path': \"a\"", {"path": "a"}, ["quotes", "complete"]),
     ('{"inner": {a: [1, true', {"inner": {"a": [1, True]}}, ["keys", "complete"]),
+    # Python's way to write a path
+    (r"{'path': 'C:\\Users\\me'}", {"path": r"C:\Users\me"}, ["quotes"]),
+    ('```tool_code\n{"path": "a"}\n```', {"path": "a"}, ["fence"]),
+    ('{"path"\\n: "a"}', {"path": "a"}, ["control-characters"]),
     # a key that stands twice
     ("{'path': 'a', 'path': 'a'}", {"path": "a"}, ["quotes", "duplicate-key"]),
     # several layers
@@ -158,7 +168,7 @@ REFUSED: list[tuple[str, str]] = [
     ("{'text': 'what's up'}", "not-json"),
     ('{"text": "say "hi" now"}', "not-json"),
     ("{“text”: “say “hi” now”}", "not-json"),
-    ('{“text”: “a", "n": 1}', "truncated"),
+    ('{“text”: “a", "n": 1}', "not-json"),
     ("{'text': 'a\\x41'}", "not-json"),
     ("{'text': 'a\\0'}", "not-json"),
     # what is meant is not certain
@@ -217,6 +227,42 @@ REFUSED: list[tuple[str, str]] = [
     # a tag or a comment
     ('{"tags": ["a", #b\n]}', "not-json"),
     ('{"path": "a" // and', "truncated"),
+    # a comment that may be the rest of a text, or data
+    ('{"text": "fetch("//host/x")\n}', "not-json"),
+    ('{"text": "echo "# hi" >> f"\n}', "not-json"),
+    ('{"text": "echo " # hi" >> f"\n}', "not-json"),
+    ('{"text": "x"//host/y", "path": "z"\n}', "not-json"),
+    ('{"tags": [\n//srv/share\n]}', "not-json"),
+    ('{"tags": ["a", /*.ts, "src/*/b"]}', "not-json"),
+    ('{"n": 7 // 2\n}', "not-json"),
+    ('{"n": // seven\n 7}', "not-json"),
+    ("{'text': 'it' # isn't\n}", "not-json"),
+    # escapes beside what is no escape
+    (r'{"text": "\bfoo\w+\b"}', "not-json"),
+    (r'{"text": "\frac{\alpha}{2}"}', "not-json"),
+    (r'{"text": "src\new\Dev"}', "not-json"),
+    (r'{"text": "a\x41 \u{1F600}"}', "not-json"),
+    (r'{"text": "Q:\nWhat is \d?\nA:\nA digit"}', "not-json"),
+    (r'{"text": "C:\Dev is the folder.\nRun it."}', "not-json"),
+    (r'{"text": "\\frac{1}{2}\alpha"}', "not-json"),
+    # JSON text in other quotes: whose escapes are these
+    ('\'{"path": "C:\\\\new"}\'', "not-json"),
+    # an item may be lost
+    ('{"tags": ["a",, "b"]}', "not-json"),
+    # a word that is text in one language and a value in another
+    ('{"path": True}', "not-json"),
+    # xml that may be more, or something else
+    ("<path> a </path>", "not-json"),
+    ("<text><![CDATA[a]]></text>", "not-json"),
+    ("<text>a&nbsp;b</text>", "not-json"),
+    # the quote may be one inside the text
+    ("{'path': 'a'", "truncated"),
+    ("{'path': 'don'", "truncated"),
+    # the quote that ends the text is escaped
+    (r'{"path": "C:\Users\"}', "not-json"),
+    # more around the arguments than any model says
+    ("ok " * 65 + '{"path": "a"}', "not-json"),
+    ('{"k\n": x}', "not-json"),
     # nested without end
     ("{'a':" * 100, "limit"),
 ]
@@ -234,7 +280,7 @@ def test_what_could_be_read_in_two_ways_is_refused_with_a_code(text: str, code: 
     ("text", "wanted"),
     [
         ('{"path": "a"} and R2 too', "There is more than the arguments"),
-        ('{"text": "say "hi" now"}', "write a double quote inside one as"),
+        ('{"text": "say "hi" now"}', "inside one write a double quote as"),
         ("{'text': 'what's up'}", "It is not certain where a text ends"),
         ('{"path": a}', "Put each text in double quotes"),
         (r'{"text": "it\'s"}', "Write a backslash inside a text as two"),
@@ -274,6 +320,101 @@ def test_text_in_a_field_is_mended_by_the_same_pass() -> None:
     assert sent(json.dumps({"modes": "[fast]"})).arguments == {"modes": ["fast"]}
     for text in ("[a, b]", "['a'", "['it's']"):
         assert sent(json.dumps({"tags": text})).outcome is Outcome.UNREPAIRABLE, text
+
+
+def test_damaged_text_in_a_field_is_left_where_plain_text_may_be_meant() -> None:
+    schema = {"properties": {"a": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "array"}]}}}
+    engine = callgate.compile("", tools={"t": schema})
+    assert engine.check("t", {"a": '["a", "b"]'}).arguments == {"a": ["a", "b"]}
+    assert engine.check("t", {"a": "['a', 'b']"}).outcome is Outcome.UNREPAIRABLE
+
+
+def test_a_fix_that_is_switched_off_is_off_in_fields_too() -> None:
+    sent_field = json.dumps({"tags": "['a']"})
+    assert sent(sent_field, 'disable envelope.quotes because "a test"').outcome is Outcome.UNREPAIRABLE
+    (change,) = sent(sent_field).changes
+    assert "double quotes" in change.note
+
+
+def test_a_damaged_wrapper_is_refused_for_what_is_damaged() -> None:
+    closed = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
+    engine = callgate.compile("", tools={"t": closed})
+    for inner, code in (
+        ('{"path": "x', "truncated"),
+        ('{"path": "x"}{"path": "y"}', "several-calls"),
+        ("x y", "schema"),
+    ):
+        assert engine.check("t", {"arguments": inner}).code == code, inner
+
+
+def test_words_before_a_damaged_list_make_it_no_item() -> None:
+    for text in ('ok ["a", "b"]', 'Here is the json: ["a"]'):
+        assert sent(json.dumps({"tags": text})).outcome is Outcome.UNREPAIRABLE, text
+    assert sent(json.dumps({"tags": "ok then"})).arguments == {"tags": ["ok then"]}
+
+
+def test_words_before_a_damaged_object_make_it_no_bare_text() -> None:
+    rules = "tool t { root /path }"
+    for text in (
+        "Here is the call: {path: ls -la}",
+        "ok {path: x y}",
+        "json {path: x y}",
+        "Arguments: path=ls",
+    ):
+        assert sent(text, rules).outcome is Outcome.UNREPAIRABLE, text
+    for text in ("ok", "Sure, I will", "done with it"):
+        assert sent(text, rules).arguments == {"path": text}
+
+
+@pytest.mark.parametrize(
+    ("enum", "word", "wanted"),
+    [
+        (["True", "False"], "True", "True"),
+        (["None", "auto"], "None", "None"),
+        ([True, False], "True", True),
+        ([1, "fast"], "fast", "fast"),
+    ],
+)
+def test_a_word_that_is_listed_as_text_is_that_text(enum: list[Any], word: str, wanted: Any) -> None:
+    engine = callgate.compile("", tools={"t": {"properties": {"v": {"enum": enum}}}})
+    assert engine.check_text("t", f'{{"v": {word}}}').arguments == {"v": wanted}
+
+
+def test_a_word_may_be_listed_in_a_union() -> None:
+    listed = {"$ref": "#/$defs/mode"}
+    schema = {
+        "properties": {
+            "v": {"anyOf": [listed, {"type": "null"}]},
+            "w": {"anyOf": [listed, {"type": "string"}]},
+        },
+        "$defs": {"mode": {"type": "string", "enum": ["fast"]}},
+    }
+    engine = callgate.compile("", tools={"t": schema})
+    assert engine.check_text("t", '{"v": fast}').arguments == {"v": "fast"}
+    assert engine.check_text("t", '{"w": fast}').outcome is Outcome.UNREPAIRABLE
+
+
+def test_a_brace_that_may_have_been_lost_earlier_is_not_put_at_the_end() -> None:
+    schema = {
+        "properties": {"filter": {"type": "object"}, "dry_run": {"type": "boolean"}},
+        "required": ["filter"],
+    }
+    engine = callgate.compile("", tools={"t": schema})
+    for text in (
+        '{"filter": {"status": "old", "dry_run": true}',
+        '{"filter": {"all": [{"x": 1, "dry_run": true}]}',
+    ):
+        verdict = engine.check_text("t", text)
+        assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, "truncated"), text
+    assert engine.check_text("t", '{"dry_run": true, "filter": {"status": "old"}').outcome is Outcome.REPAIRED
+    assert engine.check_text("t", '{"filter": {"status": "old", "other": 1}').outcome is Outcome.REPAIRED
+
+
+def test_elements_may_be_cut_off_where_the_answer_was() -> None:
+    assert sent("<path>a</path>", stop_reason="length").code == "truncated"
+    html = {"properties": {"html": {"type": "string"}}}
+    engine = callgate.compile("", tools={"t": html})
+    assert engine.check_text("t", "<html><p>x</p></html>").outcome is Outcome.UNREPAIRABLE
 
 
 # Statements ---------------------------------------------------------------------------------------
