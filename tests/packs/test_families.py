@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import callgate
 from callgate.engine.loading import check_rules
-from callgate.engine.packs import read_rule_file
+from callgate.engine.packs import RuleText, read_rule_file
 from callgate.engine.plan import matches_model
 from callgate.engine.units import Unit, read_json
+from callgate.grammar.span import Span
 
 PACKS = Path(__file__).parents[2] / "rules" / "packs"
 LISTS = sorted(Path(__file__).with_name("models").glob("*.tsv"))
@@ -69,3 +71,20 @@ def test_the_rules_of_a_family_do_nothing_for_other_models(pack: str) -> None:
                 check = engine.check_text if step.raw else engine.check
                 changes = check(tool, step.arguments, model=model).changes  # type: ignore[arg-type]
                 assert not [each.rule for each in changes if each.rule.startswith(f"{pack}:")]
+
+
+def spoken() -> list[Any]:
+    """Every statement of a pack about what a model prints beside its arguments."""
+    return [
+        pytest.param(pack, statement.span, id=f"{pack}:{statement.span.line}")
+        for pack, unit in UNITS.items()
+        for statement in unit.tree.statements
+        if statement.word.text in ("surroundings", "quote-token", "closing-form")
+    ]
+
+
+@pytest.mark.parametrize(("pack", "span"), spoken())
+def test_without_one_of_its_statements_a_test_of_the_pack_fails(pack: str, span: Span) -> None:
+    text = UNITS[pack].source.text
+    result = check_rules([RuleText(text[: span.start] + text[span.end :], "pack.gate", PACKS)])
+    assert {each.code for each in result.diagnostics} == {"G402"}
