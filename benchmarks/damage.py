@@ -63,7 +63,7 @@ def entry(number: int) -> str:
 
 def mixed(number: int) -> str:
     """An entry with several kinds of damage."""
-    return f"{{path: 'a\\{number}', ok: True,}}, // x"
+    return f'{{path: \'a{number}\', "re": "\\d+", ok: True,}}, // x'
 
 
 def entries(size: int, write: Entry = entry, between: str = ", ") -> str:
@@ -126,7 +126,7 @@ DAMAGE: dict[str, Kind] = {
     "quotes/typographic-each": Kind(lambda n: quoted("“", "”", entries(n))),
     "quotes/typographic-big": Kind(lambda n: quoted("“", "”", big(n, PLAIN))),
     "quotes/token-each": Kind(lambda n: quoted('<|"|>', '<|"|>', entries(n))),
-    "quotes/token-big": Kind(lambda n: quoted('<|"|>', '<|"|>', big(n, PLAIN))),
+    "quotes/token-big": Kind(lambda n: quoted('<|"|>', '<|"|>', big(n, "some text, {1: [2]} "))),
     "keys/unquoted-each": Kind(each('"text"', "text")),
     "keys/unquoted-big": Kind(lambda n: big(n).replace('"path"', "path").replace('"content"', "content")),
     "keys/lost-opening-each": Kind(each('"text":', 'text":')),
