@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
@@ -46,8 +48,7 @@ from .version import VERSION
 WARN_DAYS = 14  # before a `disable … until` ends
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """The rule set, every diagnostic, and the files as they were read."""
 
     rules: ir.RuleSet

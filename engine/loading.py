@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
@@ -23,8 +24,7 @@ from .tools import Tools, own_copy, read_tools
 from .units import all_units
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What compiling some rule texts came to: the rules, and everything that is to be said about them."""
 
     rules: RuleSet

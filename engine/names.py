@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..grammar.diagnostics import nearest
 from .domain import Refusal
@@ -22,8 +23,7 @@ _PREFIXES = ("functions.", "tools.", "default_api.")
 _QUOTES = " \t\r\n\"'`“”‘’"
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(Struct, frozen=True):
     """A `rename` rule of a block: `apply(name sent)` gives the tool's name or None."""
 
     rule: str
@@ -31,8 +31,7 @@ class Rename:
     note: str | None
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(Struct, frozen=True, dict=True):
     """The registered names, indexed for the forms in which models write them."""
 
     registered: frozenset[str]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable as _Entry
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from .errors import CallgateError
 
@@ -18,8 +19,7 @@ LARGEST = 8_000_000  # bytes of one rule file
 Packs: TypeAlias = "str | Path | Iterable[str | Path] | Mapping[str, str]"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
 
     `shipped`: it comes with this release, which has run its tests.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from ..grammar.ast import STAR, Json, Segment
 from ..rules.regex import compile_regex
@@ -27,8 +28,7 @@ _LEVELS = 4  # of unions inside each other
 _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True, dict=True):
     """What a schema says about one place: all subschemas at `every`, and one option of each of `groups`.
 
     It is exact for `properties`, `patternProperties`, `additionalProperties`, `prefixItems`, `items`,

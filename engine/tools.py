@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ..grammar.ast import Json
 from .errors import SchemaError
@@ -14,8 +15,7 @@ Tools: TypeAlias = "Mapping[str, Any] | Iterable[Mapping[str, Any]]"
 _SCHEMA_KEYS = ("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A registered tool. `schema` None: it takes any object. `mutates`: so its annotations say."""
 
     name: str

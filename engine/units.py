@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
 from ..rules.kind import Kind, Spec, Title
@@ -12,8 +12,7 @@ from ..rules.testblock import TestCase
 from .packs import PackError, RuleText
 
 
-@dataclass(slots=True)
-class Written:
+class Written(Struct):
     """One rule of a file with the block that it stands in."""
 
     kind: type[Kind]
@@ -28,8 +27,7 @@ class Written:
         return self.spec.title if self.kind.title is Title.REQUIRED else None
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """One rule file, read."""
 
     source: RuleText

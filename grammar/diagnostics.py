@@ -7,12 +7,13 @@ what a reader may want to know (such as a statement that has no meaning yet).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 from unicodedata import combining, east_asian_width
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from .span import NOWHERE, Span
 
@@ -27,8 +28,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding. `code` is a key of `grammar.codes.CODES`; messages are lower case, no full stop.
 
     `help` is what to write instead, or what to do. `file` names the text that the span is in.

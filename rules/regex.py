@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import re2
+from msgspec import Struct
 
 MAX_CHARACTERS = 16_384  # of one expression
 MAX_MEMORY = 8 << 20  # bytes for one compiled expression, RE2's own default
 
 
-@dataclass(frozen=True, slots=True)
-class Regex:
+class Regex(Struct, frozen=True):
     """A compiled expression. Both sides are matched as UTF-8, so `.` is one code point, a lone surrogate
     in the text too: it raises nothing."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from ...grammar.ast import Json
 from ...grammar.diagnostics import nearest
@@ -49,8 +49,7 @@ class BadLine(Exception):
         self.id = id
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call line. `is_text`: `arguments` is what came as `arguments_text`."""
 
     id: Json

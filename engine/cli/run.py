@@ -79,8 +79,9 @@ def _engine(namespace: Namespace) -> Engine | None:
 
 def _with_policy(rules: RuleSet, profile: str) -> RuleSet:
     """The rules under another policy, and with a digest of their own: they decide otherwise."""
-    from dataclasses import replace
     from hashlib import blake2b
+
+    from msgspec.structs import replace
 
     from ...grammar.diagnostics import nearest
     from ..ir import POLICIES, PolicyRule
