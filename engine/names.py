@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct, field
 
-from ..grammar.diagnostics import nearest
 from .domain import Refusal
 from .verdict import Change
 
@@ -31,7 +30,7 @@ class Rename(Struct, frozen=True):
     note: str | None
 
 
-class Registered(Struct, frozen=True, dict=True):
+class Registered(Struct, frozen=True):
     """The registered names, indexed for the forms in which models write them."""
 
     registered: frozenset[str]
@@ -76,6 +75,8 @@ def settle(
                 return here, tuple(
                     Change(rule, kind, "name", "", note or usual) for rule, kind, note in steps
                 )
+    from ..grammar.diagnostics import nearest
+
     near = nearest(name, names.registered)
     listed = ", ".join(f"`{each[:64]}`" for each in sorted(names.registered)[:20])
     help_text = (

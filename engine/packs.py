@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
-from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable as _Entry
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from .errors import CallgateError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 GROUP = "callgate.packs"
 SHIPPED = "shipped"
@@ -99,6 +99,8 @@ class Library:
         near = (
             {path.stem for path in folder.glob("*.gate")} if folder is not None and folder.is_dir() else set()
         )
+        from importlib.metadata import entry_points
+
         installed = {point.name for point in entry_points(group=GROUP)}
         return {*self._texts, *self._paths, *near, *installed, *shipped_names()}
 
@@ -109,12 +111,16 @@ def shipped_names() -> list[str]:
     return sorted(names, key=lambda name: name != "common")
 
 
-def _shipped_files() -> Iterator[_Entry]:
+def _shipped_files() -> Iterator[Traversable]:
+    from importlib.resources import files
+
     folder = files("callgate.rules") / "packs"
     return (entry for entry in folder.iterdir() if entry.name.endswith(".gate"))
 
 
 def _shipped(name: str) -> RuleText | None:
+    from importlib.resources import as_file, files
+
     entry = files("callgate.rules") / "packs" / f"{name}.gate"
     if "/" in name or not entry.is_file():
         return None
@@ -124,6 +130,9 @@ def _shipped(name: str) -> RuleText | None:
 
 def _installed(name: str) -> RuleText | None:
     """A pack that an installed package offers: its entry point names a package that holds `NAME.gate`."""
+    from importlib.metadata import entry_points
+    from importlib.resources import as_file, files
+
     for point in entry_points(group=GROUP):
         if point.name == name:
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -96,6 +95,8 @@ class View(Struct, frozen=True, dict=True):
         return None if document is True else self.schema.part(document)
 
     def _document(self) -> Any:
+        from urllib.parse import quote
+
         parts: list[Any] = [{"$ref": f"{ROOT}#{quote(each, safe='/~')}"} for each in self.every]
         for group in self.groups:
             options = [option._document() for option in group]
@@ -330,6 +331,8 @@ def target_of(reference: Any) -> str | None:
     """The pointer that a local `$ref` names; None for anchors and everything else."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    from urllib.parse import unquote
+
     pointer = unquote(reference[1:])
     return pointer if pointer == "" or pointer.startswith("/") else None
 

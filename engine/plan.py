@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from string import Template
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,9 +20,11 @@ from .ir import Default, Rule, RuleSet
 from .lexicon import Speech
 from .places import Open, View, root_types, type_name
 from .repair import RULES, AliasStep, Repairs
-from .schema import Schema
 from .selector import MISSING
 from .verdict import Observation, Source
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 Hook: TypeAlias = Callable[[Json], Json]
 _CAUTIOUS_OFF = frozenset({"repair.scalar-to-text", "repair.enum-case"})
@@ -302,6 +304,8 @@ def _own_schema(rules: list[Rule], tool: str, model: str | None) -> Schema | Non
     """The schema that a `schema` rule gives, where the host gave none."""
     for rule in rules:
         if "document" in rule.spec.clauses and applies_to_model(rule, model):
+            from .schema import Schema
+
             return Schema(rule.spec.clauses["document"], f"the schema of `{tool}`")
     return None
 

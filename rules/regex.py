@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import re2
 from msgspec import Struct
 
 MAX_CHARACTERS = 16_384  # of one expression
@@ -46,6 +45,8 @@ def compile_regex(text: str) -> Regex:
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"the regular expression has over {MAX_CHARACTERS} characters")
+    import re2  # most calls meet no regular expression
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_MEMORY

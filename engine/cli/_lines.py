@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from ...grammar.ast import Json
-from ...grammar.diagnostics import nearest
 from ...rules.strictjson import JsonError, decode, integer
 from ..domain import DEEPEST
 from ..verdict import Change, Issue, Observation, Outcome, Verdict
@@ -134,6 +133,8 @@ def read_call(data: bytes | None) -> Call:
 
 def _call(id_: Json, line: dict[str, Any]) -> Call:
     if not line.keys() <= _FIELDS:
+        from ...grammar.diagnostics import nearest
+
         name = min(line.keys() - _FIELDS)
         near = nearest(name, _FIELDS)
         raise BadLine(
