@@ -41,7 +41,7 @@ from .packs import Library, PackError, RuleText
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
 from .schema import Schema
-from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, read_json, rules_in_order
+from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, rules_in_order
 from .verdict import Source
 from .version import VERSION
 
@@ -266,7 +266,7 @@ class Compiler:
         source = spec.clauses["source"]
         if isinstance(source, str):
             try:
-                source = read_json(unit, source)
+                source = self.library.document(unit.source.folder, source)
             except PackError as error:
                 self.found.append(Diagnostic("G505", str(error), spec.span, file=unit.file))
                 return None

@@ -30,6 +30,7 @@ class Checked(Struct, frozen=True):
     rules: RuleSet
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
+    seen: Mapping[str, str | None]  # the files that were looked up, see `Library`
 
     @property
     def failed(self) -> bool:
@@ -57,7 +58,8 @@ def check_rules(
     """
     known = read_tools(tools)
     today = datetime.now(UTC).date()
-    compiler = Compiler(Library(packs), strict=strict, today=today, lets=lets, functions=functions)
+    library = Library(packs)
+    compiler = Compiler(library, strict=strict, today=today, lets=lets, functions=functions)
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
     for unit in compiled.units:
@@ -67,7 +69,7 @@ def check_rules(
         for unit in all_units(compiled.units):
             if not unit.source.shipped:
                 found += run_tests(compiler, unit)
-    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)))
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen)
 
 
 def compile_rules(

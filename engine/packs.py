@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from ..grammar.ast import Json
+from ..rules.strictjson import JsonError, decode
 from .errors import CallgateError
 
 if TYPE_CHECKING:
@@ -56,14 +58,16 @@ def read_rule_file(path: Path, shown: str | None = None, *, shipped: bool = Fals
 
 
 class Library:
-    """The packs that `use` can reach. Each is read when first asked for.
+    """The packs that `use` can reach, and the JSON files beside rule files; each read when first asked for.
 
-    `named`: `"shipped"`, names, paths, or texts by name, as the caller gave them.
+    `named`: `"shipped"`, names, paths, or texts by name, as the caller gave them. `seen`: the text of
+    every file that was looked up, by its path, or None where there was no file.
     """
 
     def __init__(self, named: Packs | None = None) -> None:
         self._texts: dict[str, str] = dict(named) if isinstance(named, Mapping) else {}
         self._paths: dict[str, Path] = {}
+        self.seen: dict[str, str | None] = {}
         self.first: list[str] = list(self._texts)  # what comes before the rule text, in order
         if named is not None and not isinstance(named, Path | Iterable):
             raise PackError(f"packs are names, paths or texts by name, not `{type(named).__name__}`")
@@ -88,11 +92,37 @@ class Library:
         """
         if name in self._texts:
             return RuleText(self._texts[name], f"{name}.gate")
-        if name in self._paths:
-            return read_rule_file(self._paths[name])
-        if folder is not None and (folder / f"{name}.gate").is_file():
-            return read_rule_file(folder / f"{name}.gate")
-        return _installed(name) or _shipped(name)
+        path = self._paths.get(name)
+        if path is None and folder is not None:
+            path = folder / f"{name}.gate"
+            if not path.is_file():
+                self.seen[str(path)] = None
+                path = None
+        found = read_rule_file(path) if path is not None else _installed(name) or _shipped(name)
+        if found is not None and found.folder is not None:
+            self.seen[str(path or found.folder / f"{name}.gate")] = found.text
+        return found
+
+    def document(self, folder: Path | None, name: str) -> Json:
+        """A JSON file beside a rule file, never outside its folder.
+
+        Raises:
+            PackError: it is not there, lies outside, or is no JSON.
+        """
+        if folder is None:
+            raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
+        root = folder.resolve()
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            raise PackError(f"`{name}` lies outside the folder of the rule file")
+        try:
+            text = path.read_bytes().decode()
+            self.seen[str(folder / name)] = text
+            return decode(text)
+        except OSError as error:
+            raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
+        except (JsonError, UnicodeDecodeError) as error:
+            raise PackError(f"`{name}` is no JSON: {error}") from None
 
     def known(self, folder: Path | None) -> set[str]:
         """The names that `find` would find, for the help of a diagnostic."""
