@@ -37,9 +37,10 @@ from ..rules.versions import admits, admits_newer
 from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
-from .packs import Library, PackError, RuleText
+from .packs import Library
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
+from .ruletext import PackError, RuleText
 from .schema import Schema
 from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, rules_in_order
 from .verdict import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from os import PathLike
 
 from msgspec import Struct
 
@@ -17,9 +17,10 @@ from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
-from .packs import Library, Packs, RuleText, read_rule_file
+from .packs import Library, Packs
 from .plan import Hook
 from .ruletest import run_tests
+from .ruletext import RuleText, read_rule_file
 from .tools import Tools, own_copy, read_tools
 from .units import all_units
 
@@ -78,7 +79,7 @@ def compile_rules(
     tools: Tools | None = None,
     packs: Packs | None = None,
     file: str = "<text>",
-    folder: str | Path | None = None,
+    folder: str | PathLike[str] | None = None,
     lets: Mapping[str, Json] | None = None,
     limits: Limits | None = None,
     prepare: Mapping[str, Hook] | None = None,
@@ -100,8 +101,7 @@ def compile_rules(
     """
     _check_options(text, lets, prepare, functions, limits)
     tools = own_copy(tools)
-    where = Path(folder) if folder is not None else None
-    texts = [RuleText(text, file, where)] if isinstance(text, str) else list(text)
+    texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
     checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
     if checked.failed:
         raise RuleFileError(checked.diagnostics, checked.text())
@@ -124,7 +124,7 @@ def _check_options(text: object, lets: object, prepare: object, functions: objec
         raise InputError("a value of `lets` is no JSON value that can be used")
 
 
-def read_files(paths: Iterable[Path]) -> list[RuleText]:
+def read_files(paths: Iterable[PathLike[str]]) -> list[RuleText]:
     """Read rule files.
 
     Raises:

@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct
-
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, decode
-from .errors import CallgateError
+from .ruletext import PackError, RuleText, read_rule_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 GROUP = "callgate.packs"
 SHIPPED = "shipped"
-LARGEST = 8_000_000  # bytes of one rule file
 Packs: TypeAlias = "str | Path | Iterable[str | Path] | Mapping[str, str]"
-
-
-class RuleText(Struct, frozen=True):
-    """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
-
-    `shipped`: it comes with this release, which has run its tests.
-    """
-
-    text: str
-    file: str
-    folder: Path | None = None
-    shipped: bool = False
-
-
-class PackError(CallgateError):
-    """A pack or rule file that cannot be found or read; the message names it and where was looked."""
-
-
-def read_rule_file(path: Path, shown: str | None = None, *, shipped: bool = False) -> RuleText:
-    """Read one `.gate` file.
-
-    Raises:
-        PackError: it is not there, is no UTF-8 text, or is too large.
-    """
-    name = shown or str(path)
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
-    if len(data) > LARGEST:
-        raise PackError(f"{name}: is larger than {LARGEST} bytes")
-    try:
-        return RuleText(data.decode("utf-8-sig"), name, path.parent, shipped)
-    except UnicodeDecodeError as error:
-        raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None
 
 
 class Library:
@@ -84,7 +46,7 @@ class Library:
             else:
                 self.first.append(entry)
 
-    def find(self, name: str, folder: Path | None) -> RuleText | None:
+    def find(self, name: str, folder: str | PathLike[str] | None) -> RuleText | None:
         """The text of a pack, or None where there is none of this name.
 
         Raises:
@@ -94,16 +56,16 @@ class Library:
             return RuleText(self._texts[name], f"{name}.gate")
         path = self._paths.get(name)
         if path is None and folder is not None:
-            path = folder / f"{name}.gate"
+            path = Path(folder, f"{name}.gate")
             if not path.is_file():
                 self.seen[str(path)] = None
                 path = None
         found = read_rule_file(path) if path is not None else _installed(name) or _shipped(name)
         if found is not None and found.folder is not None:
-            self.seen[str(path or found.folder / f"{name}.gate")] = found.text
+            self.seen[str(path or Path(found.folder, f"{name}.gate"))] = found.text
         return found
 
-    def document(self, folder: Path | None, name: str) -> Json:
+    def document(self, folder: str | PathLike[str] | None, name: str) -> Json:
         """A JSON file beside a rule file, never outside its folder.
 
         Raises:
@@ -111,24 +73,23 @@ class Library:
         """
         if folder is None:
             raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
-        root = folder.resolve()
+        root = Path(folder).resolve()
         path = (root / name).resolve()
         if not path.is_relative_to(root):
             raise PackError(f"`{name}` lies outside the folder of the rule file")
         try:
             text = path.read_bytes().decode()
-            self.seen[str(folder / name)] = text
+            self.seen[str(Path(folder, name))] = text
             return decode(text)
         except OSError as error:
             raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
         except (JsonError, UnicodeDecodeError) as error:
             raise PackError(f"`{name}` is no JSON: {error}") from None
 
-    def known(self, folder: Path | None) -> set[str]:
+    def known(self, folder: str | PathLike[str] | None) -> set[str]:
         """The names that `find` would find, for the help of a diagnostic."""
-        near = (
-            {path.stem for path in folder.glob("*.gate")} if folder is not None and folder.is_dir() else set()
-        )
+        here = Path(folder) if folder is not None else None
+        near = {path.stem for path in here.glob("*.gate")} if here is not None and here.is_dir() else set()
         from importlib.metadata import entry_points
 
         installed = {point.name for point in entry_points(group=GROUP)}

@@ -8,7 +8,7 @@ from ..grammar.ast import File, Json, Statement, Text, Word
 from ..rules.kind import Kind, Spec, Title
 from ..rules.statements import Default, Disable, Pack, Policy, Spoken, ToolBlock
 from ..rules.testblock import TestCase
-from .packs import RuleText
+from .ruletext import RuleText
 
 
 class Written(Struct):

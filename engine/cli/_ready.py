@@ -17,7 +17,7 @@ from ._terminal import colour
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..packs import RuleText
+    from ..ruletext import RuleText
     from ..tools import Tools
 
 

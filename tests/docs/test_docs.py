@@ -31,7 +31,7 @@ import pytest
 
 import callgate
 from callgate.engine.loading import check_rules
-from callgate.engine.packs import RuleText
+from callgate.engine.ruletext import RuleText
 from callgate.grammar.diagnostics import Severity
 from callgate.rules.catalog import kinds
 from callgate.rules.forms import FORMS
