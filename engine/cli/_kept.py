@@ -65,7 +65,7 @@ def _folder() -> str | None:
     above = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(above):  # then it counts as not set, says the XDG Base Directory Specification
         above = os.path.expanduser("~/.cache")
-    return os.path.join(above, "callgate")
+    return os.path.join(above, "callgate") if os.path.isabs(above) else None
 
 
 def _is_own(folder: str | None) -> bool:

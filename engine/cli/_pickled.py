@@ -46,6 +46,8 @@ def load(data: bytes) -> tuple[Ready, dict[str, str | None]] | None:
         rules, said, seen = _Reader(BytesIO(data)).load()
     except Exception:  # which one other bytes lead to is open
         return None
+    if not (isinstance(rules, RuleSet) and isinstance(said, str) and isinstance(seen, dict)):
+        return None
     return Ready(rules, said), seen
 
 

@@ -289,7 +289,7 @@ def test_only_values_of_rules_are_read(cache: Path, run: Run, rules: Path, tmp_p
     run(rules)
     good = entry(cache).read_bytes()
     head = good[: good.rindex(b"\n\x80\x05") + 1]
-    payloads = [pickle.dumps(each) for each in (Hostile(), (None, "", {}, Hostile()), 5, (1, 2), None)]
+    payloads = [pickle.dumps(each) for each in (Hostile(), (None, "", {}, Hostile()), 5, (1, 2, 3), None)]
     for payload in payloads:
         data = head + payload
         entry(cache).write_bytes(data + crc32(data).to_bytes(4))
