@@ -7,11 +7,9 @@ what a reader may want to know (such as a statement that has no meaning yet).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 from unicodedata import combining, east_asian_width
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -56,6 +54,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to `name`, or None when none is close. Names over 64 characters have none."""
     if len(name) > 64:
         return None
+    from difflib import get_close_matches
+
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     return found[0] if found else None
 
@@ -222,6 +222,8 @@ def _location(file: str, span: Span) -> dict[str, Any]:
         "charOffset": span.start,
         "charLength": span.end - span.start,
     }
+    from urllib.parse import quote
+
     uri = quote(file.encode("utf-8", "replace"), safe="/:")
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
