@@ -113,7 +113,8 @@ def _is_still(path: str, text: str | None) -> bool:
     """Is what was looked up the same now? `text` None: there was no file."""
     try:
         with open(path, "rb") as stream:
-            return text is not None and stream.read().decode("utf-8-sig") == text
+            # Four bytes are the most of a character; what is longer now is not read to its end.
+            return text is not None and stream.read(4 * len(text) + 4).decode("utf-8-sig") == text
     except FileNotFoundError:
         return text is None
     except (OSError, ValueError):
