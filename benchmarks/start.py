@@ -4,12 +4,15 @@
 
 CPU time (user and system) of the children, each command in turn in every round, medians, and ratios of
 the medians. `typer` and `click` are not needed by callgate; one that is not installed is skipped.
+`first`: the rules are compiled, their tests run, and the result is kept. `again`: it is kept already.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -42,19 +45,24 @@ def hello(name: str) -> None:
 
 hello()
 """
+FIRST, AGAIN = "callgate run, first", "callgate run, again"
 OTHERS = {"typer": TYPER, "click": CLICK}
 RULES = "tool read {\n  alias /path from file_path\n}\n"
 CALL = b'{"id": "1", "tool": "read", "arguments": {"file_path": "/repo/a.py"}}\n'
 
 
-def cpu(command: list[str], text: bytes) -> float:
-    """CPU seconds of one process from its start to its end.
+def cpu(command: list[str], text: bytes, kept: Path) -> float:
+    """CPU seconds of one process from its start to its end, with compiled rules kept in a folder.
 
     Raises:
         SystemExit: it failed, and what it cost means nothing.
     """
     before = _children()
-    done = subprocess.run(command, input=text, capture_output=True, check=False)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(kept)}
+    # Without these a start is another one than what a user has: no bytecode, nothing kept.
+    for name in ("PYTHONDONTWRITEBYTECODE", "CALLGATE_CACHE"):
+        environment.pop(name, None)
+    done = subprocess.run(command, input=text, capture_output=True, check=False, env=environment)
     spent = _children() - before
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr.decode()}")
@@ -72,10 +80,12 @@ def commands(folder: Path) -> dict[str, tuple[list[str], bytes]]:
     python = sys.executable
     rules = folder / "read.gate"
     rules.write_text(RULES, "utf-8")
+    run = ([python, "-m", "callgate", "run", str(rules)], CALL)
     found = {
         "python -c pass": ([python, "-c", "pass"], b""),
         "callgate --help": ([python, "-m", "callgate", "--help"], b""),
-        "callgate run": ([python, "-m", "callgate", "run", str(rules)], CALL),
+        FIRST: run,
+        AGAIN: run,
     }
     for name, text in OTHERS.items():
         if find_spec(name) is None:
@@ -99,13 +109,18 @@ def main() -> int:
         times: dict[str, list[float]] = {name: [] for name in measured}
         for round_ in range(rounds + 1):
             for name, (command, text) in measured.items():
-                spent = cpu(command, text)
+                kept = Path(folder) / "kept"
+                if name == FIRST:
+                    shutil.rmtree(kept, ignore_errors=True)
+                spent = cpu(command, text, kept)
+                if name == AGAIN and not list(kept.glob("callgate/*.rules")):
+                    sys.exit("no rules were kept, so this measures something else")
                 if round_:  # the first one fills caches and writes bytecode
                     times[name].append(spent)
     median = {name: statistics.median(found) for name, found in times.items()}
     for name, seconds in median.items():
-        print(f"{name:18} {seconds * 1000:7.1f} ms of CPU, median of {rounds}")
-    for ours, theirs in (("callgate --help", "--help"), ("callgate run", "hello")):
+        print(f"{name:20} {seconds * 1000:7.1f} ms of CPU, median of {rounds}")
+    for ours, theirs in (("callgate --help", "--help"), (FIRST, "hello"), (AGAIN, "hello")):
         for other in OTHERS:
             if f"{other} {theirs}" in median:
                 print(f"{ours} / {other} {theirs}: {median[ours] / median[f'{other} {theirs}']:.2f}")

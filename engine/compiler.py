@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
@@ -35,19 +37,19 @@ from ..rules.versions import admits, admits_newer
 from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
-from .packs import Library, PackError, RuleText
+from .packs import Library
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
+from .ruletext import PackError, RuleText
 from .schema import Schema
-from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, read_json, rules_in_order
+from .units import Unit, Written, all_units, changing_tools, is_glob, name_text, rules_in_order
 from .verdict import Source
 from .version import VERSION
 
 WARN_DAYS = 14  # before a `disable … until` ends
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """The rule set, every diagnostic, and the files as they were read."""
 
     rules: ir.RuleSet
@@ -265,7 +267,7 @@ class Compiler:
         source = spec.clauses["source"]
         if isinstance(source, str):
             try:
-                source = read_json(unit, source)
+                source = self.library.document(unit.source.folder, source)
             except PackError as error:
                 self.found.append(Diagnostic("G505", str(error), spec.span, file=unit.file))
                 return None

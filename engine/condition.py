@@ -35,7 +35,6 @@ from ..grammar.ast import (
     Word,
 )
 from .operators import PATTERNS, Check, check, has_type_named, truth
-from .paths import under
 from .selector import MISSING, get
 from .terms import (
     UNKNOWN,
@@ -287,6 +286,8 @@ def _between(left: Getter, name: str, right: Getter, absent: bool | None) -> Clo
 def _under(left: Fixed | Getter, right: Fixed | Getter, cwd: str | None, absent: bool | None) -> Closure:
     if not isinstance(right, Fixed) or type(right.value) is not str:
         return _always(None)
+    from .paths import under  # what folds paths is a load of its own
+
     path, is_under = getter(left), under(right.value, cwd)
 
     def test(arguments: Json, item: Json, env: Env | None) -> bool | None:

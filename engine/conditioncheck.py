@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..grammar.ast import (
     STAR,
@@ -87,10 +88,8 @@ def _warning(code: str, message: str, span: Span, help: str = "") -> Diagnostic:
     return Diagnostic(code, message, span, Severity.WARNING, help)
 
 
-class _Finder(Scope):
+class _Finder(Scope, frozen=True):
     """Finds what is wrong, part by part."""
-
-    __slots__ = ()
 
     def condition(self, condition: Condition) -> Iterator[Diagnostic]:
         match condition:

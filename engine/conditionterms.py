@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from ..grammar.ast import STAR, Function, Item, Json, Literal, Pointer, Segment, Term, Text, Word
 from ..grammar.pointer import pointer_text
@@ -117,8 +118,7 @@ def shown(term: Term) -> str:
             return f"{name.text}({', '.join(parts)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a part of a condition may refer to. `base`: what `./` is, None outside `any` and `every`.
 
     The others are the arguments of `check_condition`.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct
 
 from .errors import InputError
 
@@ -14,8 +15,7 @@ _LARGEST = 10**INTEGER_DIGITS
 DEEPEST = 512  # the validator is native and recursive: deeper values could end the process
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What bounds the work on one call. Over one of them: `unrepairable`, code `limit`.
 
     `input_bytes`: text as UTF-8, or for a Python value its texts and one for each value in it.
@@ -42,8 +42,7 @@ class Limits:
                 raise ValueError(f"limit `{name}` must be a whole number from 1 to {most}")
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a value cannot be judged: a verdict code, and a sentence for the model."""
 
     code: str

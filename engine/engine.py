@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -18,9 +18,11 @@ from .ir import Rule, RuleSet
 from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
-from .schema import Schema, check_domain
 from .tools import Tools, own_copy, read_tools
 from .verdict import Change, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 _LONGEST = 1024  # code points of a name whose plan is kept
 _PLANS = 4096  # kept: a model can call as many names as it likes
@@ -192,6 +194,8 @@ class Engine:
 
     def _schema(self, document: Json, tool: str) -> tuple[Schema, Plans]:
         """A schema given with a call, compiled once for equal documents."""
+        from .schema import Schema, check_domain
+
         check_domain(document, f"the schema of `{tool[:64]}`")  # the key tells only JSON values apart
         try:
             key = msgspec.json.encode(document)

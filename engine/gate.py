@@ -8,9 +8,10 @@ pass goes through the pipeline, which alone decides. A property test holds the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from string import Template
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from ..grammar.ast import STAR, Json, Segment
 from ..rules.kind import Effect, Log, NotApplicable
@@ -31,8 +32,7 @@ _HUGE = 1 << 63
 _NESTED = 6  # segments that become nested blocks; Python takes 20 loops inside each other
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """One place that rules look at, and the places below it."""
 
     guards: list[Step] = field(default_factory=list)

@@ -8,14 +8,14 @@ condition's closure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..grammar.ast import And, Condition, Literal, Not, Or, Paren, Pointer, Presence, Test, Text
 from .condition import Names, compile_condition
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Where the source stands: `bind` keeps an object and gives its name, `read` the source of a root key."""
 
     names: Names

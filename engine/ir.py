@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, Kind, Spec
@@ -12,8 +13,7 @@ from .verdict import Source
 POLICIES = ("conservative", "adaptive", "recover")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule of a tool block. `families` None: for every model; else regular expressions, one of which
     must be found in the model id."""
 
@@ -30,16 +30,14 @@ class Rule:
     ] = ()  # tools for which it is disabled: names, globs
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(Struct, frozen=True):
     """A policy, for every model or for some."""
 
     profile: str
     families: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Disabled:
+class Disabled(Struct, frozen=True):
     """Built-in rules switched off, for some tools or for all (`tools` and `globs` empty)."""
 
     rules: tuple[str, ...]  # names or globs
@@ -47,8 +45,7 @@ class Disabled:
     globs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """What models print beside their arguments. `word`: `surroundings`, `quote-token` or `closing-form`."""
 
     word: str
@@ -56,16 +53,14 @@ class Spoken:
     families: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     """What happens to a call that no `allow` or `ask` fits."""
 
     effect: Effect = Effect.ALLOW
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(Struct, frozen=True):
     """Everything that a deployment's rule files say, in the order in which it applies."""
 
     rules: tuple[Rule, ...] = ()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from os import PathLike
+
+from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
@@ -16,20 +17,21 @@ from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
-from .packs import Library, Packs, RuleText, read_rule_file
+from .packs import Library, Packs
 from .plan import Hook
 from .ruletest import run_tests
+from .ruletext import RuleText, read_rule_file
 from .tools import Tools, own_copy, read_tools
 from .units import all_units
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What compiling some rule texts came to: the rules, and everything that is to be said about them."""
 
     rules: RuleSet
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
+    seen: Mapping[str, str | None]  # the files that were looked up, see `Library`
 
     @property
     def failed(self) -> bool:
@@ -57,7 +59,8 @@ def check_rules(
     """
     known = read_tools(tools)
     today = datetime.now(UTC).date()
-    compiler = Compiler(Library(packs), strict=strict, today=today, lets=lets, functions=functions)
+    library = Library(packs)
+    compiler = Compiler(library, strict=strict, today=today, lets=lets, functions=functions)
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
     for unit in compiled.units:
@@ -67,7 +70,7 @@ def check_rules(
         for unit in all_units(compiled.units):
             if not unit.source.shipped:
                 found += run_tests(compiler, unit)
-    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)))
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen)
 
 
 def compile_rules(
@@ -76,7 +79,7 @@ def compile_rules(
     tools: Tools | None = None,
     packs: Packs | None = None,
     file: str = "<text>",
-    folder: str | Path | None = None,
+    folder: str | PathLike[str] | None = None,
     lets: Mapping[str, Json] | None = None,
     limits: Limits | None = None,
     prepare: Mapping[str, Hook] | None = None,
@@ -98,8 +101,7 @@ def compile_rules(
     """
     _check_options(text, lets, prepare, functions, limits)
     tools = own_copy(tools)
-    where = Path(folder) if folder is not None else None
-    texts = [RuleText(text, file, where)] if isinstance(text, str) else list(text)
+    texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
     checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
     if checked.failed:
         raise RuleFileError(checked.diagnostics, checked.text())
@@ -122,7 +124,7 @@ def _check_options(text: object, lets: object, prepare: object, functions: objec
         raise InputError("a value of `lets` is no JSON value that can be used")
 
 
-def read_files(paths: Iterable[Path]) -> list[RuleText]:
+def read_files(paths: Iterable[PathLike[str]]) -> list[RuleText]:
     """Read rule files.
 
     Raises:

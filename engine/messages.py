@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from ..grammar.ast import Json
@@ -98,6 +97,8 @@ def fingerprint(
     tool: str, code: str, faults: tuple[Misfit, ...] | list[Misfit], rules: tuple[str, ...] = ()
 ) -> str:
     """Digest of the tool and the failure's shape; no values, equal across processes and machines."""
+    from hashlib import blake2b
+
     shape = sorted(
         {(each.keyword, pointer(tuple("*" if type(p) is int else p for p in each.path))) for each in faults}
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
-from ..grammar.diagnostics import nearest
+from msgspec import Struct, field
+
 from .domain import Refusal
 from .verdict import Change
 
@@ -22,8 +22,7 @@ _PREFIXES = ("functions.", "tools.", "default_api.")
 _QUOTES = " \t\r\n\"'`“”‘’"
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(Struct, frozen=True):
     """A `rename` rule of a block: `apply(name sent)` gives the tool's name or None."""
 
     rule: str
@@ -31,8 +30,7 @@ class Rename:
     note: str | None
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """The registered names, indexed for the forms in which models write them."""
 
     registered: frozenset[str]
@@ -77,6 +75,8 @@ def settle(
                 return here, tuple(
                     Change(rule, kind, "name", "", note or usual) for rule, kind, note in steps
                 )
+    from ..grammar.diagnostics import nearest
+
     near = nearest(name, names.registered)
     listed = ", ".join(f"`{each[:64]}`" for each in sorted(names.registered)[:20])
     help_text = (

@@ -3,67 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib.metadata import entry_points
-from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable as _Entry
+from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from .errors import CallgateError
+from ..grammar.ast import Json
+from ..rules.strictjson import JsonError, decode
+from .ruletext import PackError, RuleText, read_rule_file
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 GROUP = "callgate.packs"
 SHIPPED = "shipped"
-LARGEST = 8_000_000  # bytes of one rule file
 Packs: TypeAlias = "str | Path | Iterable[str | Path] | Mapping[str, str]"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
-    """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
-
-    `shipped`: it comes with this release, which has run its tests.
-    """
-
-    text: str
-    file: str
-    folder: Path | None = None
-    shipped: bool = False
-
-
-class PackError(CallgateError):
-    """A pack or rule file that cannot be found or read; the message names it and where was looked."""
-
-
-def read_rule_file(path: Path, shown: str | None = None, *, shipped: bool = False) -> RuleText:
-    """Read one `.gate` file.
-
-    Raises:
-        PackError: it is not there, is no UTF-8 text, or is too large.
-    """
-    name = shown or str(path)
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
-    if len(data) > LARGEST:
-        raise PackError(f"{name}: is larger than {LARGEST} bytes")
-    try:
-        return RuleText(data.decode("utf-8-sig"), name, path.parent, shipped)
-    except UnicodeDecodeError as error:
-        raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None
-
-
 class Library:
-    """The packs that `use` can reach. Each is read when first asked for.
+    """The packs that `use` can reach, and the JSON files beside rule files; each read when first asked for.
 
-    `named`: `"shipped"`, names, paths, or texts by name, as the caller gave them.
+    `named`: `"shipped"`, names, paths, or texts by name, as the caller gave them. `seen`: the text of
+    every file that was looked up, by its path, or None where there was no file.
     """
 
     def __init__(self, named: Packs | None = None) -> None:
         self._texts: dict[str, str] = dict(named) if isinstance(named, Mapping) else {}
         self._paths: dict[str, Path] = {}
+        self.seen: dict[str, str | None] = {}
         self.first: list[str] = list(self._texts)  # what comes before the rule text, in order
         if named is not None and not isinstance(named, Path | Iterable):
             raise PackError(f"packs are names, paths or texts by name, not `{type(named).__name__}`")
@@ -80,7 +46,7 @@ class Library:
             else:
                 self.first.append(entry)
 
-    def find(self, name: str, folder: Path | None) -> RuleText | None:
+    def find(self, name: str, folder: str | PathLike[str] | None) -> RuleText | None:
         """The text of a pack, or None where there is none of this name.
 
         Raises:
@@ -88,17 +54,44 @@ class Library:
         """
         if name in self._texts:
             return RuleText(self._texts[name], f"{name}.gate")
-        if name in self._paths:
-            return read_rule_file(self._paths[name])
-        if folder is not None and (folder / f"{name}.gate").is_file():
-            return read_rule_file(folder / f"{name}.gate")
-        return _installed(name) or _shipped(name)
+        path = self._paths.get(name)
+        if path is None and folder is not None:
+            path = Path(folder, f"{name}.gate")
+            if not path.is_file():
+                self.seen[str(path)] = None
+                path = None
+        found = read_rule_file(path) if path is not None else _installed(name) or _shipped(name)
+        if found is not None and found.folder is not None:
+            self.seen[str(path or Path(found.folder, f"{name}.gate"))] = found.text
+        return found
 
-    def known(self, folder: Path | None) -> set[str]:
+    def document(self, folder: str | PathLike[str] | None, name: str) -> Json:
+        """A JSON file beside a rule file, never outside its folder.
+
+        Raises:
+            PackError: it is not there, lies outside, or is no JSON.
+        """
+        if folder is None:
+            raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
+        root = Path(folder).resolve()
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            raise PackError(f"`{name}` lies outside the folder of the rule file")
+        try:
+            text = path.read_bytes().decode()
+            self.seen[str(Path(folder, name))] = text
+            return decode(text)
+        except OSError as error:
+            raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
+        except (JsonError, UnicodeDecodeError) as error:
+            raise PackError(f"`{name}` is no JSON: {error}") from None
+
+    def known(self, folder: str | PathLike[str] | None) -> set[str]:
         """The names that `find` would find, for the help of a diagnostic."""
-        near = (
-            {path.stem for path in folder.glob("*.gate")} if folder is not None and folder.is_dir() else set()
-        )
+        here = Path(folder) if folder is not None else None
+        near = {path.stem for path in here.glob("*.gate")} if here is not None and here.is_dir() else set()
+        from importlib.metadata import entry_points
+
         installed = {point.name for point in entry_points(group=GROUP)}
         return {*self._texts, *self._paths, *near, *installed, *shipped_names()}
 
@@ -109,12 +102,16 @@ def shipped_names() -> list[str]:
     return sorted(names, key=lambda name: name != "common")
 
 
-def _shipped_files() -> Iterator[_Entry]:
+def _shipped_files() -> Iterator[Traversable]:
+    from importlib.resources import files
+
     folder = files("callgate.rules") / "packs"
     return (entry for entry in folder.iterdir() if entry.name.endswith(".gate"))
 
 
 def _shipped(name: str) -> RuleText | None:
+    from importlib.resources import as_file, files
+
     entry = files("callgate.rules") / "packs" / f"{name}.gate"
     if "/" in name or not entry.is_file():
         return None
@@ -124,6 +121,9 @@ def _shipped(name: str) -> RuleText | None:
 
 def _installed(name: str) -> RuleText | None:
     """A pack that an installed package offers: its entry point names a package that holds `NAME.gate`."""
+    from importlib.metadata import entry_points
+    from importlib.resources import as_file, files
+
     for point in entry_points(group=GROUP):
         if point.name == name:
             try:

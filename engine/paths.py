@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from unicodedata import normalize
+
+from msgspec import Struct
 
 # A dot, slash or NUL that somebody may still decode, however often encoded, also in overlong UTF-8.
 _ENCODED = re.compile(r"%(?:25)*(?:2[ef]|5c|00|u|c[01]|e0%(?:25)*[89]|f0%(?:25)*8)", re.IGNORECASE)
@@ -28,8 +29,7 @@ _VARIABLE = re.compile(r"\$[{(]|\$[A-Z_][A-Z0-9_]*(?:[/\\]|\Z)|%[A-Za-z_][A-Za-z
 _LONGEST_NAME = 255  # no file system stores a longer one; it keeps normalising linear
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """An absolute path. `root` is `""` (POSIX), `c:` or `//server/share`; `text` is `/` or like `/a/b`.
 
     Both are in NFC, and with a root their case is folded.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, NotApplicable
@@ -45,8 +46,7 @@ class _Refused(Exception):
         self.fault = fault
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """What one run over a call has done so far."""
 
     changes: list[Change] = field(default_factory=list)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from ..grammar.ast import STAR, Json, Segment
 from ..rules.regex import compile_regex
@@ -27,8 +27,7 @@ _LEVELS = 4  # of unions inside each other
 _FOLLOWED = 64  # how many subschemas are followed at one place
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True, dict=True):
     """What a schema says about one place: all subschemas at `every`, and one option of each of `groups`.
 
     It is exact for `properties`, `patternProperties`, `additionalProperties`, `prefixItems`, `items`,
@@ -96,6 +95,8 @@ class View:
         return None if document is True else self.schema.part(document)
 
     def _document(self) -> Any:
+        from urllib.parse import quote
+
         parts: list[Any] = [{"$ref": f"{ROOT}#{quote(each, safe='/~')}"} for each in self.every]
         for group in self.groups:
             options = [option._document() for option in group]
@@ -344,6 +345,8 @@ def target_of(reference: Any) -> str | None:
     """The pointer that a local `$ref` names; None for anchors and everything else."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    from urllib.parse import unquote
+
     pointer = unquote(reference[1:])
     return pointer if pointer == "" or pointer.startswith("/") else None
 

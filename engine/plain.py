@@ -7,8 +7,9 @@ validator does; a value that fails one, or is not covered, goes to the validator
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
+
+from msgspec import Struct
 
 from .selector import MISSING
 
@@ -22,8 +23,7 @@ MOST = 12  # properties: each that a call leaves out costs a look
 _HUGE = 1 << 53
 
 
-@dataclass(frozen=True, slots=True)
-class PlainField:
+class PlainField(Struct, frozen=True):
     """One property. `schema` None: it is not plain, and a call that has it goes to the validator."""
 
     key: str

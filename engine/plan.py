@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Template
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Setting
@@ -18,9 +20,11 @@ from .ir import Default, Rule, RuleSet
 from .lexicon import Speech
 from .places import Open, View, root_types, type_name
 from .repair import RULES, AliasStep, Repairs
-from .schema import Schema
 from .selector import MISSING
 from .verdict import Observation, Source
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 Hook: TypeAlias = Callable[[Json], Json]
 _CAUTIOUS_OFF = frozenset({"repair.scalar-to-text", "repair.enum-case"})
@@ -29,8 +33,7 @@ SHORT = 256
 ROOM = 32 * (SHORT + SHORT + 2) + 1  # what `domain.is_simple` lets pass at most
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A rule of stage 4 made ready. `segments` lead to the places on which its action works."""
 
     rule: str
@@ -45,8 +48,7 @@ class Step:
     field: str | None  # for a kind that works on the object around the selected key: that key
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """A rule of stage 9. `present` reads the decoded original, where only what is there counts."""
 
     rule: str
@@ -61,8 +63,7 @@ class Permit:
     names: Names
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """Where bare text goes when the model sent no object."""
 
     rule: str
@@ -71,8 +72,7 @@ class Root:
     note: str | None  # the rule's own
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The compiled rules for one tool and model; immutable, one for all threads."""
 
     tool: str
@@ -304,6 +304,8 @@ def _own_schema(rules: list[Rule], tool: str, model: str | None) -> Schema | Non
     """The schema that a `schema` rule gives, where the host gave none."""
     for rule in rules:
         if "document" in rule.spec.clauses and applies_to_model(rule, model):
+            from .schema import Schema
+
             return Schema(rule.spec.clauses["document"], f"the schema of `{tool}`")
     return None
 

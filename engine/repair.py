@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, NotApplicable
@@ -51,8 +52,7 @@ RULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AliasStep:
+class AliasStep(Struct, frozen=True):
     """An `alias` rule made ready: `parent` is where its object stands, `field` the canonical key."""
 
     rule: str
@@ -64,8 +64,7 @@ class AliasStep:
     usual_note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repairs:
+class Repairs(Struct, frozen=True):
     """What the repair of one tool may do.
 
     `speech`: what the model prints beside JSON text. `off`: rules switched off by `disable` or by the
@@ -83,8 +82,7 @@ class Repairs:
     bounded: tuple[tuple[Segment, ...], ...] = ()
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """One call's repair: which rule acted where, what was changed, how many branches were tried."""
 
     acted: set[tuple[str, Path]] = field(default_factory=set)

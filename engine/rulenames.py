@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import blake2b
+
+from msgspec.structs import replace
 
 from ..grammar.ast import Statement, Text
 from ..grammar.pointer import pointer_text

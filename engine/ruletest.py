@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
@@ -17,9 +18,10 @@ from .compiler import Compiler
 from .engine import Engine
 from .errors import CallgateError
 from .ir import PolicyRule, RuleSet
+from .packs import Library
 from .rulenames import fits
 from .selector import MISSING, pointer
-from .units import Unit, all_units, read_json
+from .units import Unit, all_units
 from .verdict import Outcome, Verdict
 
 _DIFFERENCES = 10  # shown for one test
@@ -33,7 +35,7 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for case, block in unit.tests:
         if case.in_force:
-            found += _run(case, block, unit, rules)
+            found += _run(case, block, unit, rules, compiler.library)
     return found
 
 
@@ -47,11 +49,13 @@ def count_tests(units: tuple[Unit, ...]) -> int:
     return sum(case.in_force for unit in all_units(units) for case, _ in unit.tests)
 
 
-def _run(case: TestCase, block: ToolBlock | None, unit: Unit, rules: RuleSet) -> list[Diagnostic]:
+def _run(
+    case: TestCase, block: ToolBlock | None, unit: Unit, rules: RuleSet, library: Library
+) -> list[Diagnostic]:
     if case.policy is not None:
         rules = replace(rules, policies=(PolicyRule(case.policy, None),))
     try:
-        tools = read_json(unit, case.tools) if case.tools is not None else None
+        tools = library.document(unit.source.folder, case.tools) if case.tools is not None else None
         engine = Engine(rules, tools)  # type: ignore[arg-type]
     except CallgateError as error:
         return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=unit.file)]

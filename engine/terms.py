@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from ..grammar.ast import STAR, Function, Item, Json, Literal, Pointer, Segment, Term, Text, Word
 from .selector import MISSING, get
@@ -37,8 +38,7 @@ class ResultView(Protocol):
     def exit_code(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(Struct, frozen=True):
     """What a call brings beside its arguments; None where nothing was given."""
 
     context: Mapping[str, Json] | None = None
@@ -46,8 +46,7 @@ class Env:
     result: ResultView | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What is known when a rule is compiled for one tool and model.
 
     `cwd`: the value of `let cwd`; without it `context.cwd` of the call counts. `runs(command, program)`
@@ -75,8 +74,7 @@ UNKNOWN = _Unknown()
 Getter: TypeAlias = Callable[[Any, Any, Env | None], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A term whose value does not depend on the call; or UNKNOWN."""
 
     value: Any

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from ..grammar.ast import Json
 from .errors import SchemaError
-from .schema import Schema
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 Tools: TypeAlias = "Mapping[str, Any] | Iterable[Mapping[str, Any]]"
 _SCHEMA_KEYS = ("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A registered tool. `schema` None: it takes any object. `mutates`: so its annotations say."""
 
     name: str
@@ -57,9 +59,14 @@ def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
             raise SchemaError("a tool's name must be a text that is not empty")
         if name in found:
             raise SchemaError(f"two tools are called `{name[:64]}`")
-        compiled = None if schema is None else Schema(schema, f"the schema of `{name[:64]}`")
-        found[name] = Tool(name, compiled, mutates)
+        found[name] = Tool(name, None if schema is None else _compiled(schema, name), mutates)
     return found
+
+
+def _compiled(schema: Json, name: str) -> Schema:
+    from .schema import Schema  # and with it the validator, which calls without a schema never need
+
+    return Schema(schema, f"the schema of `{name[:64]}`")
 
 
 def _definitions(tools: Any) -> Iterator[tuple[Any, Json, bool]]:

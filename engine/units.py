@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
 from ..rules.kind import Kind, Spec, Title
 from ..rules.statements import Default, Disable, Pack, Policy, Spoken, ToolBlock
-from ..rules.strictjson import JsonError, decode
 from ..rules.testblock import TestCase
-from .packs import PackError, RuleText
+from .ruletext import RuleText
 
 
-@dataclass(slots=True)
-class Written:
+class Written(Struct):
     """One rule of a file with the block that it stands in."""
 
     kind: type[Kind]
@@ -28,8 +26,7 @@ class Written:
         return self.spec.title if self.kind.title is Title.REQUIRED else None
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """One rule file, read."""
 
     source: RuleText
@@ -113,23 +110,3 @@ def name_text(atom: Word | Text) -> str:
 def rules_in_order(tops: tuple[Unit, ...]) -> list[tuple[Unit, Written]]:
     seen: set[int] = set()
     return [each for top in tops for each in top.rules(seen)]
-
-
-def read_json(unit: Unit, name: str) -> Json:
-    """A JSON file beside the rule file, never outside its folder.
-
-    Raises:
-        PackError: it is not there, lies outside, or is no JSON.
-    """
-    if unit.source.folder is None:
-        raise PackError(f"`{name}` cannot be looked up: the rules are a text without a folder")
-    root = unit.source.folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        raise PackError(f"`{name}` lies outside the folder of the rule file")
-    try:
-        return decode(path.read_text("utf-8"))
-    except OSError as error:
-        raise PackError(f"`{name}` cannot be read: {error.strerror or error}") from None
-    except (JsonError, UnicodeDecodeError) as error:
-        raise PackError(f"`{name}` is no JSON: {error}") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from . import mistakes
 from .mistakes import DEEPEST, Mistakes
@@ -15,8 +16,7 @@ _PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _TEXTS = frozenset({"STRING", "RAW", "UNCLOSED"})
 
 
-@dataclass(slots=True)
-class Brackets:
+class Brackets(Struct):
     """Indexes of tokens."""
 
     partners: dict[int, int] = field(default_factory=dict)  # `(`, `[` and `{` of JSON -> what closes it

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from . import mistakes
 from .ast import (
@@ -44,8 +46,7 @@ class Mistake(Exception):
         self.diagnostic = diagnostic
 
 
-@dataclass(frozen=True, slots=True)
-class Suffix:
+class Suffix(Struct, frozen=True):
     """`word` is `for`, `when`, `note`, `named` or `block`; `unless` counts as `when`."""
 
     word: str
@@ -59,8 +60,7 @@ class Suffix:
         return {"when": "`when` or `unless`", "block": "block"}.get(self.word, f"`{self.word}`")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """A statement as written."""
 
     word: Word

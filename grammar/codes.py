@@ -6,14 +6,14 @@ G0 text and shape, G1 names, G2 clauses and values, G3 conditions, G4 tests, G5 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from .diagnostics import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """`explanation`: what it means, an example that gives it, and the fix; a few sentences of Markdown."""
 
     title: str

@@ -7,12 +7,11 @@ what a reader may want to know (such as a statement that has no meaning yet).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 from unicodedata import combining, east_asian_width
-from urllib.parse import quote
+
+from msgspec import Struct
 
 from .span import NOWHERE, Span
 
@@ -27,8 +26,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding. `code` is a key of `grammar.codes.CODES`; messages are lower case, no full stop.
 
     `help` is what to write instead, or what to do. `file` names the text that the span is in.
@@ -56,6 +54,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to `name`, or None when none is close. Names over 64 characters have none."""
     if len(name) > 64:
         return None
+    from difflib import get_close_matches
+
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     return found[0] if found else None
 
@@ -222,6 +222,8 @@ def _location(file: str, span: Span) -> dict[str, Any]:
         "charOffset": span.start,
         "charLength": span.end - span.start,
     }
+    from urllib.parse import quote
+
     uri = quote(file.encode("utf-8", "replace"), safe="/:")
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 

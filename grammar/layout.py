@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from . import mistakes
 from .brackets import Brackets, match
@@ -69,16 +70,14 @@ class Comment(NamedTuple):
     blank: bool  # an empty line stands above it
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """What stands between braces: its statements, and the comments after the last of them."""
 
     segments: list[Segment] = field(default_factory=list)
     closing: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """The tokens of one statement; its block is one token `BLOCK`, whose value is a `Block`."""
 
     tokens: list[Token]

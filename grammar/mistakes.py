@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from heapq import heappush, heappushpop
 from unicodedata import category, name
+
+from msgspec.structs import replace
 
 from .diagnostics import Diagnostic, Severity, nearest
 from .span import Span

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from . import mistakes, values
 from .ast import Condition, File, Literal, Statement
@@ -28,8 +29,7 @@ __all__ = ["Parsed", "Words", "parse", "parse_condition"]
 _TAB = re.compile(r"^ *+\t[ \t]*+(?=[^\s])", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """The statements that could be read, and everything that is wrong with the text, in its order."""
 
     file: File

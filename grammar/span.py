@@ -1,10 +1,9 @@
 """Where something stands in a rule file."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A stretch of text: `start` and `end` in code points, `line` and `column` of its start, from 1."""
 
     start: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from .shapes import Shape, shape
 
@@ -12,8 +13,7 @@ FOR = frozenset({"for"})
 WHEN = frozenset({"when"})
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """One statement word in one block.
 
     `suffixes`: which of `for` and `when` it takes. `block`: the word of the block that it opens, None

@@ -7,9 +7,10 @@ checker, the docs page, `callgate explain` and the unit tests of its examples ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
+
+from msgspec import Struct, field
 
 from ..grammar.ast import Condition, Json, Pointer, Segment, Statement, Text, Word
 from ..grammar.span import NOWHERE, Span
@@ -102,8 +103,7 @@ class Log(Protocol):
         """Something seen and not changed; the message quotes no value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """A rule made ready for one tool and model.
 
     `apply(value, log)` gets the value at the place. It returns that very object where it changes
@@ -122,8 +122,7 @@ class Action:
     keys: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """One written rule, read and found in order: what a kind builds its action from.
 
     `clauses` is what the kind's Cerberus schema normalised. A selector is taken relative to the
@@ -152,8 +151,7 @@ class Spec:
         return self.selectors[0].segments
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something wrong with a rule that only its kind can see. `help` is the fix."""
 
     code: str
@@ -163,8 +161,7 @@ class Finding:
     warning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A rule on arguments, for the docs page and the tests. `after` None: the call stays as it is."""
 
     rule: str  # the text of the rule, as it stands in a tool block

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import re2
+from msgspec import Struct
 
 MAX_CHARACTERS = 16_384  # of one expression
 MAX_MEMORY = 8 << 20  # bytes for one compiled expression, RE2's own default
 
 
-@dataclass(frozen=True, slots=True)
-class Regex:
+class Regex(Struct, frozen=True):
     """A compiled expression. Both sides are matched as UTF-8, so `.` is one code point, a lone surrogate
     in the text too: it raises nothing."""
 
@@ -47,6 +45,8 @@ def compile_regex(text: str) -> Regex:
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"the regular expression has over {MAX_CHARACTERS} characters")
+    import re2  # most calls meet no regular expression
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_MEMORY

@@ -8,9 +8,10 @@ lower-case words; `|` between them means any of them. `name:NAME version:TEXT [w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from ..grammar.ast import Atom, Day, Json, Literal, Pointer, Text, Word
 from ..grammar.pointer import read_pointer
@@ -50,8 +51,7 @@ _FITS: Mapping[str, Callable[[Atom], bool]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """One group of a statement. A slot without a label is a bare word that stands for itself."""
 
     label: str
@@ -74,8 +74,7 @@ class Slot:
         return "|".join([*self.words, *shown]) + (", …" if self.many else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Optional:
+class Optional(Struct, frozen=True):
     """Slots that stand together or not at all."""
 
     slots: tuple[Slot, ...]
@@ -84,16 +83,14 @@ class Optional:
         return f"[{' '.join(map(str, self.slots))}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     parts: tuple[Slot | Optional, ...]
 
     def __str__(self) -> str:
         return " ".join(map(str, self.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """What stood in the slots of a shape, by label."""
 
     groups: Mapping[str, Group]
@@ -137,8 +134,7 @@ def _text(atom: Atom) -> str:
     raise KeyError(atom)
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """Where a statement leaves its shape: the span, or None after its last item; what was wanted there."""
 
     span: Span | None

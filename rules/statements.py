@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity
@@ -20,31 +21,27 @@ from .testblock import TestCase, read_test
 from .versions import check_spec, check_version
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     name: str
     version: str
     what: str = ""
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Requires:
+class Requires(Struct, frozen=True):
     """The versions of callgate that the file was written for, a `semantic_version.SimpleSpec`."""
 
     spec: str
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     name: str
     spec: str | None = None
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """Models by name: those whose id one of the regular expressions is found in."""
 
     name: str
@@ -52,15 +49,13 @@ class Family:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Struct, frozen=True):
     name: str
     value: Json
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """`profile`: `conservative`, `adaptive` or `recover`. `families` None: for every model."""
 
     profile: str
@@ -68,8 +63,7 @@ class Policy:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """What models print beside their arguments. `word`: `surroundings`, `quote-token` or `closing-form`."""
 
     word: str
@@ -78,15 +72,13 @@ class Spoken:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     effect: Effect
     why: str = ""
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class ToolName:
+class ToolName(Struct, frozen=True):
     """A tool's name; with `glob` a pattern in which `*` and `?` stand for others."""
 
     text: str
@@ -94,8 +86,7 @@ class ToolName:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class ToolBlock:
+class ToolBlock(Struct, frozen=True):
     """Rules for some tools. `in_glob`: one of its names is a glob."""
 
     names: tuple[ToolName, ...]
@@ -107,8 +98,7 @@ class ToolBlock:
         return any(name.glob for name in self.names)
 
 
-@dataclass(frozen=True, slots=True)
-class Disable:
+class Disable(Struct, frozen=True):
     """Rules by name, structural ID, kind or glob; off through the UTC day `until` (`YYYY-MM-DD`)."""
 
     rules: tuple[str, ...]
@@ -117,8 +107,7 @@ class Disable:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """A statement without meaning in this version; what it opens was checked with it."""
 
     word: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+from msgspec import Struct
 
 from ..grammar.ast import Json, Statement, Text
 from ..grammar.diagnostics import Diagnostic, Severity
@@ -18,8 +19,7 @@ SETTINGS = frozenset({"model", "policy", "context", "tools", "stop"})
 TURNS = frozenset({"user", "offer", "reason", "finish"})
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """What must become of a call.
 
     `arguments`: of `repaired` alone, the arguments by value and type. `by`: entries that the changes must
@@ -33,8 +33,7 @@ class Expectation:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
+class CallStep(Struct, frozen=True):
     """One call. Where it was written as text, `raw`, `arguments` is that text, to be read as it came."""
 
     arguments: Json
@@ -44,8 +43,7 @@ class CallStep:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class TestCase:
+class TestCase(Struct, frozen=True):
     """A test in a rule file. One of turns is checked for shape and not `in_force`: it has no calls here."""
 
     __test__: ClassVar[bool] = False  # pytest need not look at it

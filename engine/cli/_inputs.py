@@ -11,11 +11,10 @@ from ._terminal import Unusable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from pathlib import Path
 
     from ...grammar.ast import Json
     from ..loading import Checked
-    from ..packs import RuleText
+    from ..ruletext import RuleText
     from ..tools import Tools
 
 _NO_JSON = MappingProxyType(
@@ -50,19 +49,17 @@ def pack_names(namespace: Namespace) -> list[str]:
     return names
 
 
-def rule_paths(given: Iterable[str]) -> tuple[list[Path], list[str]]:
+def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
     """The rule files that are meant, each once, and what is wrong with the others."""
-    from pathlib import Path
-
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     wrong: list[str] = []
     for name in given:
-        path = Path(name)
-        if path.is_dir():
-            inside = sorted(each for each in path.glob("*.gate") if not each.is_dir())
+        path = _spelled(name)
+        if os.path.isdir(path):
+            inside = _inside(path)
             if not inside:
                 wrong.append(f"{name}: the folder holds no *.gate file")
-        elif path.suffix in (".json", ".yaml", ".yml"):
+        elif os.path.splitext(path)[1] in (".json", ".yaml", ".yml"):
             wrong.append(f"{name}: is no rule file; they end in `.gate`")
             inside = []
         else:
@@ -72,9 +69,24 @@ def rule_paths(given: Iterable[str]) -> tuple[list[Path], list[str]]:
     return list(found.values()), wrong
 
 
+def _inside(folder: str) -> list[str]:
+    from pathlib import Path
+
+    return [str(each) for each in sorted(Path(folder).glob("*.gate")) if not each.is_dir()]
+
+
+def _spelled(name: str) -> str:
+    """As `pathlib` spells it, which is loaded only where that might be in another way."""
+    if os.path.normpath(name) == name:
+        return name
+    from pathlib import Path
+
+    return str(Path(name))
+
+
 def rule_texts(given: Iterable[str]) -> tuple[list[RuleText], list[str]]:
     """The texts of the rule files that can be read, and what is wrong with the others."""
-    from ..packs import PackError, read_rule_file
+    from ..ruletext import PackError, read_rule_file
 
     paths, wrong = rule_paths(given)
     texts = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -73,6 +72,8 @@ class Judge:
             raise BadLine("internal", f"{type(error).__name__}: {error}", call.id) from error
 
     def _with_tools(self, tools: Any) -> Engine:
+        from hashlib import blake2b
+
         key = blake2b(msgspec.json.encode(tools), digest_size=16).digest()
         engine = self._engines.pop(key, None)
         if engine is None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from ...grammar.ast import Json
-from ...grammar.diagnostics import nearest
 from ...rules.strictjson import JsonError, decode, integer
 from ..domain import DEEPEST
 from ..verdict import Change, Issue, Observation, Outcome, Verdict
@@ -49,8 +48,7 @@ class BadLine(Exception):
         self.id = id
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call line. `is_text`: `arguments` is what came as `arguments_text`."""
 
     id: Json
@@ -135,6 +133,8 @@ def read_call(data: bytes | None) -> Call:
 
 def _call(id_: Json, line: dict[str, Any]) -> Call:
     if not line.keys() <= _FIELDS:
+        from ...grammar.diagnostics import nearest
+
         name = min(line.keys() - _FIELDS)
         near = nearest(name, _FIELDS)
         raise BadLine(

@@ -45,10 +45,9 @@ def run(namespace: Namespace) -> int:
     for each in wrong:
         complain(f"callgate: {visible(each)}")
     changed = same = status = 0
-    for path in paths:
-        name = str(path)
+    for name in paths:
         try:
-            with open(path, "rb") as stream:
+            with open(name, "rb") as stream:
                 before = stream.read()
             after = formatted(before, name)
             if after == before:
@@ -59,7 +58,7 @@ def run(namespace: Namespace) -> int:
                 status = max(status, 1)
                 out(f"{name}\n")
             else:
-                _replace(os.path.realpath(path), after)
+                _replace(os.path.realpath(name), after)
         except _Left as error:
             complain(str(error))
             status = max(status, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ._inputs import add_rules, checked_rules, read_document, read_tools_file, rule_texts
-from ._terminal import INTERRUPTED, Output, Unusable, colour, complain, is_terminal, size_left
+from ._inputs import add_rules, read_document, read_tools_file, rule_texts
+from ._terminal import INTERRUPTED, Output, Unusable, complain, is_terminal, size_left
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,21 +57,20 @@ def run(namespace: Namespace) -> int:
 
 def _engine(namespace: Namespace) -> Engine | None:
     """The rules over the tools; None with everything that is wrong with the rules told."""
-    from ...grammar.diagnostics import render_text
     from ..engine import Engine
+    from ._ready import ready_rules
 
     texts, wrong = rule_texts(namespace.rules)
     if wrong:
         raise Unusable("\ncallgate: ".join(wrong))
     tools = read_tools_file(namespace.tools)
-    checked = checked_rules(texts, namespace, strict=False, tools=tools)
-    if checked.diagnostics:
-        shown = render_text(checked.diagnostics, checked.compiled.texts, colour=colour(sys.stderr))
-        complain(shown)
-    if checked.failed:
+    ready = ready_rules(texts, namespace, tools)
+    if ready.said:
+        complain(ready.said)
+    rules = ready.rules
+    if rules is None:
         complain("callgate: the rules have errors, so no call was judged")
         return None
-    rules = checked.rules
     if namespace.policy is not None:
         rules = _with_policy(rules, namespace.policy)
     return Engine(rules, tools)
@@ -79,8 +78,9 @@ def _engine(namespace: Namespace) -> Engine | None:
 
 def _with_policy(rules: RuleSet, profile: str) -> RuleSet:
     """The rules under another policy, and with a digest of their own: they decide otherwise."""
-    from dataclasses import replace
     from hashlib import blake2b
+
+    from msgspec.structs import replace
 
     from ...grammar.diagnostics import nearest
     from ..ir import POLICIES, PolicyRule

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+from msgspec import Struct
 
 from ...grammar.ast import STAR, Json, Pointer, Segment, Statement
 from ...grammar.span import Span
@@ -33,8 +34,7 @@ _FORMS: Final[Mapping[str, Form]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step. `source` is the place that it reads, `target` the one that it fills."""
 
     word: str

@@ -21,16 +21,17 @@ import shutil
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import callgate
 from callgate.engine.loading import check_rules
-from callgate.engine.packs import RuleText
+from callgate.engine.ruletext import RuleText
 from callgate.grammar.diagnostics import Severity
 from callgate.rules.catalog import kinds
 from callgate.rules.forms import FORMS
@@ -240,7 +241,7 @@ def test_the_pages_name_every_built_in_rule() -> None:
 
 def test_the_page_of_the_limits_says_what_they_are() -> None:
     page = (DOCS / "limits-and-refusals.md").read_text("utf-8")
-    for field in fields(callgate.Limits):
+    for field in msgspec.structs.fields(callgate.Limits):
         assert f"| `{field.name}` | {field.default:,} |" in page, field.name
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import callgate
 from callgate.engine.loading import Checked, check_rules
-from callgate.engine.packs import RuleText, read_rule_file, shipped_names
+from callgate.engine.packs import shipped_names
 from callgate.engine.ruletest import count_tests
+from callgate.engine.ruletext import RuleText, read_rule_file
 from callgate.engine.units import Written
 from callgate.grammar.parser import parse
 from callgate.grammar.printer import print_file

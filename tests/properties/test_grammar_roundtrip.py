@@ -1,8 +1,8 @@
 """Printing and parsing are each other's inverse, on trees of every shape."""
 
-import dataclasses
 import json
 
+import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +15,7 @@ from callgate.grammar.ast import (
     Function,
     Item,
     Literal,
+    Node,
     Not,
     Or,
     Paren,
@@ -46,10 +47,10 @@ def plain(node: object) -> object:
     if isinstance(node, tuple):
         return [plain(part) for part in node]
     if isinstance(node, Literal | Range):
-        return repr(dataclasses.replace(node, span=Pointer(()).span))
-    if dataclasses.is_dataclass(node):
-        fields = [field.name for field in dataclasses.fields(node) if field.compare]
-        return [type(node).__name__, *(plain(getattr(node, name)) for name in fields)]
+        return repr(msgspec.structs.replace(node, span=Pointer(()).span))
+    if isinstance(node, Node):
+        names = [name for name in node.__struct_fields__ if name not in ("span", "raw", "blanks")]
+        return [type(node).__name__, *(plain(getattr(node, name)) for name in names)]
     return node
 
 

@@ -10,7 +10,7 @@ import pytest
 import callgate
 from callgate.engine.errors import CallgateWarning
 from callgate.engine.loading import Checked, check_rules
-from callgate.engine.packs import RuleText
+from callgate.engine.ruletext import RuleText
 from callgate.grammar.codes import CODES
 from callgate.grammar.diagnostics import Severity
 

@@ -12,8 +12,8 @@ import pytest
 import callgate
 from callgate.engine import loading
 from callgate.engine.loading import check_rules
-from callgate.engine.packs import RuleText
 from callgate.engine.ruletest import count_tests
+from callgate.engine.ruletext import RuleText
 
 S = {"type": "string"}
 I = {"type": "integer"}  # noqa: E741

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cerberus import Validator
 
@@ -76,7 +76,7 @@ def run(rule: str, arguments: Json, schema: Json | None = None, **more: object) 
     functions: Any = more.pop("functions", {})
     forms: Any = more.pop("closing_forms", ())
     spec = spec_of(rule, **more)
-    spec = dataclasses.replace(spec, functions=functions, closing_forms=forms)
+    spec = msgspec.structs.replace(spec, functions=functions, closing_forms=forms)
     kind = kinds()[spec.keyword]
     action = kind.build(spec, place_of(schema, spec))
     log = Recorder()

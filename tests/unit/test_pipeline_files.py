@@ -13,7 +13,7 @@ import pytest
 import callgate
 from callgate import Outcome, RuleFileError
 from callgate.engine.loading import Checked, check_rules, compile_rules
-from callgate.engine.packs import RuleText
+from callgate.engine.ruletext import RuleText
 
 ALIAS = "tool t { alias /path from file }"
 
