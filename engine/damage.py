@@ -22,7 +22,7 @@ NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.
 # No value begins anywhere: bare text, for all that this pass knows.
 NO_VALUE = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
 _UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
-_OTHER_WORDS = Refusal(
+OTHER_WORDS = Refusal(
     "not-json", "There is more than the arguments, and it may mean something. Send one JSON object alone."
 )
 _OPEN_END = Refusal(
@@ -47,7 +47,7 @@ _WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}})
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
 _OPEN_KEY = re.compile(r'"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
-_BEFORE_COMMENT = frozenset(" \t\r\n,{[")
+_BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
@@ -86,7 +86,7 @@ class _Mender:
 
     __slots__ = (
         *("around", "at", "comma", "complete", "depth", "inside", "kinds", "last", "opened", "out", "outer"),
-        *("place", "separated", "stack", "state", "text", "texts", "where", "words"),
+        *("line", "place", "quote", "separated", "stack", "state", "text", "texts", "where", "words"),
     )
 
     def __init__(self, text: str, depth: int, place: View | Open, speech: Speech, complete: bool) -> None:
@@ -108,6 +108,8 @@ class _Mender:
         self.opened = ""  # the bracket that the last top-level value began with
         self.outer = False  # a redundant outer brace is open
         self.separated = False  # a comma stands after a whole object
+        self.line = 0  # where the last line began between two tokens
+        self.quote = -1  # where the last text ended
 
     def run(self) -> Mended:
         while self._top():
@@ -116,8 +118,8 @@ class _Mender:
             raise _Refused(TRUNCATED)
         if not self.texts:
             raise _Refused(NO_VALUE)
-        if self.separated or ("surroundings" in self.kinds and self.opened != "{"):
-            raise _Refused(_OTHER_WORDS)
+        if self.separated:
+            raise _Refused(OTHER_WORDS)
         if len(self.texts) > 1:
             self._fix("repeated")
         return Mended(tuple(self.texts), tuple(self.kinds))
@@ -138,7 +140,7 @@ class _Mender:
                     self._fix(found.lastgroup or "")
                     around += 1
                     if around > AROUND:
-                        raise _Refused(_OTHER_WORDS)
+                        raise _Refused(OTHER_WORDS)
             elif self._begins():
                 return True
         return False
@@ -151,7 +153,7 @@ class _Mender:
                 raise _Refused(NO_VALUE)
             return True
         if self.opened != "{" or (here == "}" and self.separated):
-            raise _Refused(_OTHER_WORDS)
+            raise _Refused(OTHER_WORDS)
         if here == "}" and (self.outer or "braces" not in self.kinds):
             self._fix("braces")
             self.outer = False
@@ -161,7 +163,7 @@ class _Mender:
             self.separated = False
             return True
         else:
-            raise _Refused(_OTHER_WORDS)
+            raise _Refused(OTHER_WORDS)
         self.at += 1
         return False
 
@@ -181,6 +183,8 @@ class _Mender:
                 self._stray()
             elif kind == "blank":
                 self.at = found.end()
+                if "\n" in found[0]:
+                    self.line = self.at
             elif kind == "mark":
                 self.at = found.end()
                 self._mark(found[0])
@@ -202,9 +206,12 @@ class _Mender:
     def _comment(self, found: re.Match[str]) -> None:
         """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
         comment = found[0]
-        if self.text[found.start() - 1] not in _BEFORE_COMMENT or self.out[-1] == ":":
+        to_line_end = comment[:2] != "/*"
+        if self.text[found.start() - 1] not in _BEFORE_COMMENT:
             raise _Refused(self._senseless())
-        if '"' in comment or ("'" in comment and "quotes" in self.kinds):
+        if to_line_end and "\\n" in comment:
+            raise _Refused(NOT_JSON)  # where it ends is not certain
+        if self.quote > self.line and ('"' in comment or ("'" in comment and "quotes" in self.kinds)):
             raise _Refused(_OPEN_END)
         if self.last == "number" and self.state == "after" and comment.lstrip("/#* \t")[:1].isdigit():
             raise _Refused(NOT_JSON)  # `7 // 2`
@@ -336,6 +343,7 @@ class _Mender:
     def _string(self, kind: str, found: re.Match[str]) -> str:
         """JSON's form of a string token."""
         raw = found[0]
+        self.quote = found.end()
         if kind == "text":
             return raw
         inner = raw[1:-1]

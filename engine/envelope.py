@@ -16,7 +16,7 @@ import msgspec
 
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, read
-from .damage import AROUND, NO_VALUE, NOT_JSON, mend
+from .damage import AROUND, NO_VALUE, NOT_JSON, OTHER_WORDS, mend
 from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
 from .elements import elements
 from .lexicon import Speech, lexicon
@@ -175,10 +175,18 @@ def _layer(
     # What stands between two objects may belong to either.
     if len(values) > 1 and "surroundings" in mended.kinds:
         return SEVERAL
+    if "surroundings" in mended.kinds and not _one_object(values[0]):
+        return OTHER_WORDS
     if isinstance(values[0], str) and not _may_be_layer(values[0]):
         return NOT_JSON
     fixes = tuple(FIXES[kind] for kind in mended.kinds)
     return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes
+
+
+def _one_object(value: Json) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
+    )
 
 
 def _fault(error: JsonError) -> Refusal:
@@ -261,7 +269,8 @@ def unwrap(
     if isinstance(value, list):
         if "array" in types or len(value) != 1 or not isinstance(value[0], dict):
             return reading
-        return Reading(value[0], (*reading.steps, _UNWRAP_ARRAY), readings=reading.readings)
+        value = value[0]
+        reading = Reading(value, (*reading.steps, _UNWRAP_ARRAY), readings=reading.readings)
     found = _wrapped(value, tool, place) if isinstance(value, dict) else None
     if found is None or passes(value):
         return reading

@@ -190,6 +190,8 @@ def make_plan(
                         )
                     )
         elif kind.setting is Setting.ROOT and root is None:
+            if spec.in_glob and not place.declares(str(spec.segments[0])):
+                continue
             root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")), spec.note)
         elif kind.setting is Setting.DROPPABLE:
             droppable.extend(each.segments for each in spec.selectors)

@@ -78,8 +78,10 @@ def _texts(value: Json) -> list[tuple[Path, str]]:
 
 
 def _fault(text: str, field: str, lacking: frozenset[str]) -> Refusal | None:
-    if len(text) <= LONG and (_TAGS_ONLY.match(text) or text.strip() == f"</{field}>"):
-        return ONLY_TAGS
+    if len(text) <= LONG:
+        rest = text.replace(f"</{field}>", "")
+        if not rest.strip() or _TAGS_ONLY.match(rest):
+            return ONLY_TAGS
     opened: dict[str, int] = {}
     for match in _PARAMETER.finditer(text):
         name = match["name"] or match["key"]

@@ -13,7 +13,8 @@ class Root(Kind):
     """Name the field that bare text is meant for: `ls -l` for a tool whose `root` is `/command`.
 
     Used by `repair.wrap-root`, where the arguments are text that does not look like JSON. With `in-array`
-    the text becomes the one item of an array there.
+    the text becomes the one item of an array there. In a block with a glob it acts only where the schema
+    has the field.
 
     Not for numbers, booleans, null or arrays at the root, and not for damaged JSON: none of them is bare
     text. The wrapped object must pass the schema.

@@ -58,6 +58,9 @@ class Structural(Kind):
     Instead of a block `call NAME` gives a copy of the value to a function that the owner registered. It
     returns what shall stand there, of JSON types alone; a function that raises makes the call unrepairable.
 
+    In a block with a glob the rule acts only where the schema has the fields that the steps fill (those that
+    a later step moves on aside), and not where they move or remove a field that is the schema's own.
+
     Say with `when` which shape the rule is for. A rule that invents a value (`set`) answers for it.
     """
 
@@ -112,7 +115,7 @@ class Structural(Kind):
             function = spec.functions.get(name)
             return None if function is None else Action(_caller(function))
         steps, wrong = read_steps(spec.block or ())
-        if wrong:
+        if wrong or (spec.in_glob and not _fits(steps, place)):
             return None
 
         def apply(value: Json, _log: Log) -> Json:
@@ -126,6 +129,19 @@ class Structural(Kind):
             return Action(apply)
         # An index may be a place of an array; every other name is a place of an object alone.
         return Action(apply) if first[0].isdigit() else Action(apply, keys=frozenset(first[:1]))
+
+
+def _fits(steps: tuple[Step, ...], place: Place) -> bool:
+    """Does the schema have every field that the steps fill, and none that they take away?"""
+    for number, step in enumerate(steps):
+        moved_on = {later.source[0] for later in steps[number + 1 :] if later.source}
+        if step.target and step.target[0] not in moved_on and not place.declares(step.target[0]):
+            return False
+        if step.word in ("move", "remove") and step.source and len(step.source) == 1:
+            filled = {earlier.target[0] for earlier in steps[:number] if earlier.target}
+            if step.source[0] not in filled and place.declares(step.source[0]):
+                return False
+    return True
 
 
 def read_steps(block: tuple[Statement, ...]) -> tuple[tuple[Step, ...], list[Finding]]:

@@ -12,9 +12,10 @@ import pytest
 
 import callgate
 from callgate.engine.loading import check_rules
-from callgate.engine.packs import RuleText, read_rule_file
+from callgate.engine.packs import Library
 from callgate.engine.plan import matches_model
-from callgate.engine.units import Unit, read_json
+from callgate.engine.ruletext import RuleText, read_rule_file
+from callgate.engine.units import Unit
 from callgate.grammar.span import Span
 
 PACKS = Path(__file__).parents[2] / "rules" / "packs"
@@ -63,7 +64,7 @@ def test_the_rules_of_a_family_do_nothing_for_other_models(pack: str) -> None:
     strangers = [*{family: model for model, family in IDS if family != pack}.values(), None]
     unit = UNITS[pack]
     for case, block in unit.tests:
-        tools = read_json(unit, case.tools) if case.tools is not None else None
+        tools = Library().document(unit.source.folder, case.tools) if case.tools is not None else None
         engine = callgate.compile("", tools=tools, packs=[pack])  # type: ignore[arg-type]
         for step in case.calls:
             tool = step.tool or block.names[0].text  # type: ignore[union-attr]

@@ -95,6 +95,8 @@ MENDED: list[tuple[str, Any, list[str]]] = [
     ('{"path": "a"}}', {"path": "a"}, ["braces"]),
     # comments
     ('{"path": "a", // the file\n "n": 1 # how many\n}', {"path": "a", "n": 1}, ["comments"]),
+    ('{"n": // seven\n 7}', {"n": 7}, ["comments"]),
+    ('{ // "path" is "a"\n"path": "a"}', {"path": "a"}, ["comments"]),
     ('{/* all */"path": "a"}', {"path": "a"}, ["comments"]),
     # repeated
     ('{"path": "a"}{"path": "a"}', {"path": "a"}, ["repeated"]),
@@ -235,7 +237,7 @@ REFUSED: list[tuple[str, str]] = [
     ('{"tags": [\n//srv/share\n]}', "not-json"),
     ('{"tags": ["a", /*.ts, "src/*/b"]}', "not-json"),
     ('{"n": 7 // 2\n}', "not-json"),
-    ('{"n": // seven\n 7}', "not-json"),
+    ('{"path": "a", // first\\n "n": 1\n}', "not-json"),
     ("{'text': 'it' # isn't\n}", "not-json"),
     # escapes beside what is no escape
     (r'{"text": "\bfoo\w+\b"}', "not-json"),
