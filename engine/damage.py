@@ -46,13 +46,13 @@ _SEGMENT = r"[^\\/:*?\"<>|\s]++(?: [^\\/:*?\"<>|\s]++)*+(?<![.,;!])"
 _WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}}))(?:\\{_SEGMENT})++\\?")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
-_OPEN_KEY = re.compile(r'"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
+_OPEN_KEY = re.compile(r'[ \t\r\n]*+"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
 _CLOSER = {"{": "}", "[": "]"}
-_WORDS = 4096  # without quotes, in one text
+_PREFIX = 255  # past this index all items of an array are taken to be alike
 AROUND = 64  # words and tags around the arguments
 
 
@@ -85,8 +85,8 @@ class _Mender:
     """One pass. `state` is what is wanted: a `value`, a `key`, a `colon`, or what comes `after` a value."""
 
     __slots__ = (
-        *("around", "at", "comma", "complete", "depth", "inside", "kinds", "last", "opened", "out", "outer"),
-        *("line", "place", "quote", "separated", "stack", "state", "text", "texts", "where", "words"),
+        *("at", "comma", "complete", "depth", "kinds", "last", "lexicon", "looked", "opened", "out", "outer"),
+        *("place", "quoted", "runs", "separated", "stack", "state", "text", "texts", "views", "where"),
     )
 
     def __init__(self, text: str, depth: int, place: View | Open, speech: Speech, complete: bool) -> None:
@@ -94,22 +94,23 @@ class _Mender:
         self.place = place
         self.depth = depth
         self.complete = complete
-        self.inside, self.around = lexicon(speech)
+        self.lexicon = lexicon(speech)
         self.at = 0
         self.out: list[str] = []
         self.texts: list[str] = []
         self.kinds: dict[str, None] = {}  # in the order of insertion
-        self.words = 0  # without quotes, so far
+        self.views: list[View | Open] = []  # of the open containers, as far as they were needed
         self.stack: list[str] = []
         self.where: list[str | int] = []  # the path: keys as they are written, and indices
+        self.runs: list[list[str]] = []  # for each level the runs of items that its index does not count yet
         self.state = "value"
         self.comma = False  # one was read and not written yet
         self.last = ""  # the closing bracket, or the kind of token, that ended the last value
         self.opened = ""  # the bracket that the last top-level value began with
         self.outer = False  # a redundant outer brace is open
         self.separated = False  # a comma stands after a whole object
-        self.line = 0  # where the last line began between two tokens
-        self.quote = -1  # where the last text ended
+        self.quoted = False  # a text stands on this line, as far as was looked
+        self.looked = 0
 
     def run(self) -> Mended:
         while self._top():
@@ -133,7 +134,7 @@ class _Mender:
         """Skip what stands around a value; is there (another) one?"""
         around = 0
         while self.at < len(self.text):
-            found = self.around.match(self.text, self.at)
+            found = self.lexicon.around.match(self.text, self.at)
             if found is not None:
                 self.at = found.end()
                 if found.lastgroup != "blank":
@@ -172,30 +173,34 @@ class _Mender:
     def _whole(self) -> None:
         """Read one top-level value and keep its text."""
         self.state, self.opened, self.out = "value", self.text[self.at], []
-        text, length, inside = self.text, len(self.text), self.inside
+        text, token = self.text, self.lexicon.token
+        pairs, items = self.lexicon.pairs, self.lexicon.items
         while True:
-            if self.at >= length:
-                self._cut()
-                break
-            found = inside.match(text, self.at)
+            state, run = self.state, None
+            if state == "key":
+                run = pairs.match(text, self.at)
+            elif state == "value" and self.stack and self.stack[-1] == "[" and len(self.stack) < self.depth:
+                run = items.match(text, self.at)
+            if run is not None:
+                self._run(run)
+            found = token.match(text, self.at)
             kind = None if found is None else found.lastgroup
             if found is None or kind is None:
                 self._stray()
-            elif kind == "blank":
-                self.at = found.end()
-                if "\n" in found[0]:
-                    self.line = self.at
             elif kind == "mark":
                 self.at = found.end()
-                self._mark(found[0])
+                self._mark(found["mark"])
+            elif kind == "end":
+                self._cut()
+                break
             elif kind == "control":
                 self.at = found.end()
                 self._fix(kind)
             elif kind == "comments":
                 self._comment(found)
-            elif self.state == "value":
+            elif state == "value":
                 self._value(kind, found)
-            elif self.state == "key":
+            elif state == "key":
                 self._key(kind, found)
             else:
                 raise _Refused(self._senseless())
@@ -203,15 +208,33 @@ class _Mender:
                 break
         self.texts.append("".join(self.out))
 
+    def _run(self, found: re.Match[str]) -> None:
+        """Take a run of entries in which nothing is wrong as it is; its last comma is still to be written."""
+        if self.comma:
+            self.out.append(",")
+        if self.state == "value":
+            self.runs[-1].append(found[0])
+        self.out.append(found[0][:-1])
+        self.comma = True
+        self.at = found.end()
+        self._quote(found)
+
+    def _quote(self, found: re.Match[str]) -> None:
+        """A text ended here, or may have."""
+        self.quoted, self.looked = True, found.end()
+
     def _comment(self, found: re.Match[str]) -> None:
         """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
-        comment = found[0]
+        comment, start = found["comments"], found.start("comments")
+        if "\n" in self.text[self.looked : start]:
+            self.quoted = False
+        self.looked = found.end()
         to_line_end = comment[:2] != "/*"
-        if self.text[found.start() - 1] not in _BEFORE_COMMENT:
+        if self.text[start - 1] not in _BEFORE_COMMENT:
             raise _Refused(self._senseless())
         if to_line_end and "\\n" in comment:
             raise _Refused(NOT_JSON)  # where it ends is not certain
-        if self.quote > self.line and ('"' in comment or ("'" in comment and "quotes" in self.kinds)):
+        if self.quoted and ('"' in comment or ("'" in comment and "quotes" in self.kinds)):
             raise _Refused(_OPEN_END)
         if self.last == "number" and self.state == "after" and comment.lstrip("/#* \t")[:1].isdigit():
             raise _Refused(NOT_JSON)  # `7 // 2`
@@ -252,6 +275,7 @@ class _Mender:
         self.out.append(mark)
         self.stack.append(mark)
         self.where.append(-1 if mark == "[" else "")
+        self.runs.append([])
         self.state = "key" if mark == "{" else "value"
 
     def _close(self, mark: str) -> None:
@@ -264,6 +288,8 @@ class _Mender:
             raise _Refused(NOT_JSON)
         self.stack.pop()
         self.where.pop()
+        self.runs.pop()
+        del self.views[len(self.stack) :]
         self.out.append(mark)
         self.state, self.last = "after", mark
 
@@ -276,12 +302,16 @@ class _Mender:
             self.where[-1] += 1
 
     def _value(self, kind: str, found: re.Match[str]) -> None:
+        if kind == "flat" and len(self.stack) >= self.depth:
+            raise _Refused(TOO_DEEP)
         self._item()
         self.at = found.end()
-        written = found[0]
+        written = found[kind]
         if kind == "infinite":
             raise _Refused(BAD_NUMBER)
-        if kind == "word":
+        if kind == "flat":
+            self._quote(found)
+        elif kind == "word":
             written = self._word(written)
         elif kind != "number":
             written = self._string(kind, found)
@@ -294,11 +324,9 @@ class _Mender:
             return word
         if self.at == len(self.text):
             raise _Refused(TRUNCATED)
-        self.words += 1
-        if self.words > _WORDS or not self.stack:
+        if not self.stack:
             raise _Refused(_UNQUOTED)
-        keys = (json.loads(part, strict=False) if isinstance(part, str) else part for part in self.where)
-        place = self.place.under(tuple(keys))
+        place = self._place()
         if word in place.words:
             self._fix("bare-value")
             return f'"{word}"'
@@ -307,7 +335,28 @@ class _Mender:
         self._fix("literals")
         return _LITERALS[word]
 
+    def _place(self) -> View | Open:
+        """What the schema says about the value that is read. The views of the open containers are kept."""
+        for level in range(len(self.views), len(self.stack)):
+            self.views.append(self._below(level - 1) if level else self.place)
+        return self._below(len(self.stack) - 1)
+
+    def _below(self, level: int) -> View | Open:
+        """The place below an open container at which reading is."""
+        here = self.where[level]
+        if isinstance(here, str):
+            key = json.loads(here, strict=False) if "\\" in here else here[1:-1]
+            return self.views[level].child(key)
+        here += sum(len(self.lexicon.item.findall(run)) for run in self.runs[level])
+        self.runs[level].clear()
+        self.where[level] = here
+        return self.views[level].child(str(min(here, _PREFIX)))
+
     def _key(self, kind: str, found: re.Match[str]) -> None:
+        if kind == "flat":  # an object in place of a key
+            self.at = found.start(kind) + 1
+            self._mark(found[kind][0])
+            return
         if kind in ("text", "loose") and _COLON.match(self.text, found.end()) is None:
             if not self._open_key():
                 raise _Refused(NOT_JSON if self.text[found.end() :].strip() else TRUNCATED)
@@ -318,7 +367,7 @@ class _Mender:
         self.at = found.end()
         if kind == "word":  # `name:`, or `name":`, which lost its opening quote
             self._fix("keys")
-            written = f'"{found[0]}"'
+            written = f'"{found[kind]}"'
             self.at += self.text.startswith('"', self.at)
         else:
             written = self._string(kind, found)
@@ -342,8 +391,8 @@ class _Mender:
 
     def _string(self, kind: str, found: re.Match[str]) -> str:
         """JSON's form of a string token."""
-        raw = found[0]
-        self.quote = found.end()
+        raw = found[kind]
+        self._quote(found)
         if kind == "text":
             return raw
         inner = raw[1:-1]
@@ -390,7 +439,8 @@ class _Mender:
         """What is no token: the last key without its closing quote, a string without end, or no sense."""
         if self.state == "key" and self._open_key():
             return
-        if self.state not in ("key", "value") or self.text[self.at] not in "\"'“‘":
+        begins = self.text[self.at :].lstrip(" \t\r\n")[0] in "\"'“‘"
+        if self.state not in ("key", "value") or not begins:
             raise _Refused(self._senseless())
         # With its last bracket there the text is whole, and the quote that would end the string is not.
         raise _Refused(_OPEN_END if self.text.rstrip()[-1] in "}]" else TRUNCATED)

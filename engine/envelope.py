@@ -65,6 +65,7 @@ class Reading(msgspec.Struct, frozen=True):
     steps: tuple[Fix, ...] = ()
     bare: bool = False
     readings: int = 0  # how many times JSON text was decoded
+    plain: bool = False  # read from text without markup and escapes, so that nothing in it can be at fault
 
 
 EMPTY = Fix("empty", "You sent no arguments; an empty object was taken. Send `{}`.")
@@ -140,7 +141,12 @@ def read_text(
         steps.extend(fixes)
     else:
         layer += 1
-    return Reading(value, tuple(steps), readings=layer)
+    return Reading(value, tuple(steps), readings=layer, plain=is_plain(text))
+
+
+def is_plain(text: str) -> bool:
+    """Can no value that is read from this text hold markup, or half of a surrogate pair?"""
+    return "<" not in text and "&" not in text and "\\u" not in text
 
 
 def _may_be_layer(text: str) -> bool:
@@ -201,7 +207,7 @@ def _fault(error: JsonError) -> Refusal:
 
 def after_words(text: str, speech: Speech) -> str:
     """Bare text without the fence marks and the words that stand around arguments, at its beginning."""
-    around = lexicon(speech)[1]
+    around = lexicon(speech).around
     at = 0
     for _ in range(AROUND):
         found = around.match(text, at)

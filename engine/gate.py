@@ -25,7 +25,8 @@ from .swallowed import LONG, fault_in, may_be_swallowed
 from .verdict import Outcome, Verdict
 
 # The verdict `valid` on the caller's own object, or None: the pipeline decides.
-Gate: TypeAlias = Callable[[Any, Env | None], Verdict | None]
+# The third argument: the value was read from plain text within the limits, and needs no look at its domain.
+Gate: TypeAlias = Callable[..., Verdict | None]
 
 _FIELDS = 64  # an object with more goes through the pipeline
 _HUGE = 1 << 63
@@ -47,7 +48,7 @@ def make_gate(plan: Plan) -> Gate:
     return writer.write()
 
 
-def _closed(_arguments: Json, _env: Env | None) -> Verdict | None:
+def _closed(_arguments: Json, _env: Env | None, _plain: bool = False) -> Verdict | None:
     return None
 
 
@@ -98,7 +99,7 @@ class _Writer:
         keys = [each.key for each in fields or ()]
         keys += [each for each in root.below if isinstance(each, str) and each not in keys]
         self.places = {key: f"p{index}" for index, key in enumerate(keys)}
-        self.line(0, "def gate(a, env):")
+        self.line(0, "def gate(a, env, read=False):")
         self.line(1, "if type(a) is not dict:")
         self.line(2, "return None")
         if fields is None or not all(each.key in known for each in fields):
@@ -134,7 +135,7 @@ class _Writer:
         for key, place in self.places.items():
             if not any(each.key == key for each in fields):
                 self.line(2, f"{place} = MISSING")
-        self.line(2, "if not clean and not thorough(a):")
+        self.line(2, "if not (clean or read) and not thorough(a):")
         self.line(3, "return None")
         self.line(1, "else:")
         self._values(2)
@@ -185,7 +186,7 @@ class _Writer:
             (3, "return None"),
             (1, "elif t is not bool and v is not None:"),
             (2, "clean = False"),
-            (0, "if not clean and not thorough(a):"),
+            (0, "if not (clean or read) and not thorough(a):"),
             (1, "return None"),
         ):
             self.line(depth + inner, text)

@@ -27,11 +27,25 @@ _WORDS = (
 _LANGUAGES = "json5?|jsonc|javascript|js|python|py|tool_code|tool_call"
 _TAGS = "tool_calls?|function_calls?|tool_use|tool_code|invoke|arguments|parameters"
 _UNSEEN = r"(?:\\[nrt]|[\ufeff\u00a0\u200b])++"  # a line end written as two characters; odd blanks
+_BLANK = r"[ \t\r\n]*+"
+_TEXT = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])"
+_SCALAR = rf"(?:{_TEXT}|{_NUMBER}|(?:true|false|null)(?![\w.-]))"
+_PAIR = rf"{_BLANK}{_TEXT}{_BLANK}:{_BLANK}{_SCALAR}{_BLANK}"
+# An object or array of scalars with nothing wrong in it.
+_FLAT = (
+    rf"(?:\{{(?:{_PAIR}(?:,{_PAIR})*+|{_BLANK})\}}"
+    rf"|\[(?:{_BLANK}{_SCALAR}{_BLANK}(?:,{_BLANK}{_SCALAR}{_BLANK})*+|{_BLANK})\])"
+)
+_ITEM = rf"{_BLANK}(?:{_SCALAR}|{_FLAT}){_BLANK}"
+# Runs of entries with nothing wrong in them, each with its comma, before what begins like another.
+_PAIRS = rf"(?:{_PAIR},(?={_BLANK}\"))++"
+_ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
 _TOKENS = (
-    r"(?P<blank>[ \t\r\n]++)",
-    r'(?P<text>"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+")',
+    rf"(?P<flat>{_FLAT})",
     r"(?P<mark>[{}\[\],:])",
-    r"(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-]))",
+    rf"(?P<text>{_TEXT})",
+    rf"(?P<number>{_NUMBER})",
     r"(?P<infinite>-?Infinity\b|NaN\b)",
     r"(?P<word>[A-Za-z_$][\w$]*+(?:[.-][\w$]++)*+)",
     r'(?P<loose>"[^"\\]*+(?:\\.[^"\\]*+)*+")',
@@ -39,6 +53,7 @@ _TOKENS = (
     r"(?P<curly>[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛])",
     rf"(?P<control>{_UNSEEN})",
     r"(?P<comments>(?://|\#)[ \t][^\n]*+|/\*\*?[ \t\r\n].*?\*/)",
+    r"(?P<end>\Z)",
 )
 _SURROUNDINGS = (
     r"<\|[^<>|\s][^<>|\n]{0,63}\|>",
@@ -53,11 +68,23 @@ _FENCE = (
 )
 
 
+class Lexicon(msgspec.Struct, frozen=True):
+    """`token`: one token inside the arguments, with the blanks before it; its last group is its kind.
+    `pairs`, `items`: runs of whole entries of an object and of an array, and one `item` of such a run.
+    `around`: what may stand around the arguments; its last group is the fix, or `blank`."""
+
+    token: re.Pattern[str]
+    pairs: re.Pattern[str]
+    items: re.Pattern[str]
+    item: re.Pattern[str]
+    around: re.Pattern[str]
+
+
 @lru_cache(64)
-def lexicon(speech: Speech) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What is a token inside the arguments, and what may stand around them; each names its fix."""
+def lexicon(speech: Speech) -> Lexicon:
+    """The expressions for what a model prints."""
     quotes = "|".join(map(re.escape, sorted(speech.quotes, key=len, reverse=True)))
-    inside = ((f"(?P<token>{quotes})", *_TOKENS)) if quotes else _TOKENS
+    tokens = (f"(?P<token>{quotes})", *_TOKENS) if quotes else _TOKENS
     words = sorted({*_WORDS, *speech.words}, key=lambda each: (-len(each), each))
     phrases = [_phrase(each) for each in words if each.strip()]
     around = (
@@ -66,7 +93,13 @@ def lexicon(speech: Speech) -> tuple[re.Pattern[str], re.Pattern[str]]:
         f"(?P<surroundings>{'|'.join((*_SURROUNDINGS, *phrases))})",
         f"(?P<control>{_UNSEEN})",
     )
-    return re.compile("|".join(inside), re.DOTALL), re.compile("|".join(around))
+    return Lexicon(
+        re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
+        re.compile(_PAIRS),
+        re.compile(_ITEMS),
+        re.compile(f"{_ITEM},"),
+        re.compile("|".join(around)),
+    )
 
 
 def _phrase(words: str) -> str:

@@ -39,6 +39,9 @@ from .verdict import Change, Issue, Observation, Outcome, Verdict
 _HOOK = Refusal("hook", "A hook of this tool's owner failed, so nothing was changed. Tell the user.")
 
 
+_READ = ("name", "envelope", "repair")  # stages that put nothing into a value but what was read
+
+
 class _Refused(Exception):
     """The call ends here as `unrepairable`."""
 
@@ -73,7 +76,7 @@ class _Log:
 
 def judge(
     plan: Plan,
-    gate: Callable[[Json, Env | None], Verdict | None],
+    gate: Callable[..., Verdict | None],
     arguments: Any,
     env: Env | None,
     stop_reason: str | None,
@@ -91,27 +94,29 @@ def judge(
     """
     work = _Work([*renamed], [*plan.standing])
     original: Any = MISSING
+    plain = False
     try:
         # Below its smallest limit a simple object needs no further look at its domain and its texts.
         if plan.roomy and is_simple(arguments, plan.known) and not may_be_wrapped(arguments):
             original, bare = arguments, False
         else:
             reading = _envelope(plan, arguments, stop_reason, env, text)
-            original, bare = reading.value, reading.bare
+            original, bare, plain = reading.value, reading.bare, reading.plain
             if text and not reading.steps and not renamed and type(original) is dict:
-                passed = gate(original, env)
+                passed = gate(original, env, plain)
                 if passed is not None:
                     return passed
             for each in reading.steps:
                 name = f"envelope.{each.kind}"
                 work.changes.append(Change(name, name, "envelope", "", each.note))
-            fault = fault_in(original, plan.declared)
+            fault = None if plain else fault_in(original, plan.declared)
             if fault is not None:
                 raise _Refused(fault)
         final = _stages(plan, original, bare, work, env)
     except _Refused as refused:
         return _unrepairable(plan, arguments, original, refused.fault, work)
-    settled = gate(final, env) if work.changes else None
+    plain = plain and all(change.stage in _READ for change in work.changes)
+    settled = gate(final, env, plain) if work.changes else None
     # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
     decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)
     if decided is not None and decided.effect is Effect.DENY:
@@ -162,7 +167,7 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
             raise _Refused(TRUNCATED)  # bare text has no end that could be seen
     else:
         reading = Reading(arguments)
-    if reading.readings or type(arguments) is not str:
+    if type(arguments) is not str or (reading.readings and not reading.plain):
         fault = value_fault(reading.value, limits)
         if fault is not None:
             raise _Refused(fault)

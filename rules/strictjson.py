@@ -17,7 +17,7 @@ from ..grammar.ast import Json
 DIGITS = 640  # of an integer: Python may be told to read and print no longer ones
 DEPTH = 64
 
-_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_LONG = re.compile(f"[0-9]{{{DIGITS + 1}}}")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _WHITE = " \t\n\r"
 
@@ -51,8 +51,6 @@ def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[
 
     `raw_controls`: control characters may stand in strings as they are. Cost: linear in the text.
     """
-    if nesting(text, depth) > depth:
-        raise JsonError("limit", f"arrays and objects are nested more than {depth} deep")
     merged: list[str] = []
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,32 +72,38 @@ def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[
             text,
             object_pairs_hook=pairs,
             parse_float=number,
-            parse_int=integer,
+            parse_int=integer if _LONG.search(text) else None,
             parse_constant=_constant,
             strict=not raw_controls,
         )
     except json.JSONDecodeError as error:
         raise JsonError("syntax", error.msg, error.pos) from None
+    except RecursionError:
+        raise _too_deep(depth) from None
+    if text.count("[") + text.count("{") > depth and _is_deeper(value, depth):
+        raise _too_deep(depth)
     if "\\u" in text and _half_pair(text):
         raise JsonError("surrogate", "an escape is half of a surrogate pair")
     return value, tuple(merged)
 
 
-def nesting(text: str, enough: int) -> int:
-    """How deep arrays and objects are nested, or some number over `enough`. Linear, iterative."""
-    if text.count("[") + text.count("{") <= enough:
-        return 0
-    depth = deepest = 0
-    for match in _STRUCTURE.finditer(text):
-        mark = text[match.start()]
-        if mark in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > enough:
-                break
-        elif mark != '"':
-            depth -= 1
-    return deepest
+def _too_deep(depth: int) -> JsonError:
+    return JsonError("limit", f"arrays and objects are nested more than {depth} deep")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    """Are containers nested deeper? Level by level, as many levels as are allowed."""
+    level = [value] if type(value) is dict or type(value) is list else []
+    for _ in range(depth):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if type(container) is dict else container)
+            if type(item) is dict or type(item) is list
+        ]
+        if not level:
+            return False
+    return bool(level)
 
 
 def integer(text: str) -> int:
