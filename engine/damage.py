@@ -174,11 +174,15 @@ class _Mender:
         """Read one top-level value and keep its text."""
         self.state, self.opened, self.out = "value", self.text[self.at], []
         text, token = self.text, self.lexicon.token
-        pairs, items = self.lexicon.pairs, self.lexicon.items
+        pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
         while True:
             state, run = self.state, None
             if state == "key":
                 run = pairs.match(text, self.at)
+                loose = pair.match(text, self.at) if run is None else None
+                if loose is not None:
+                    self._pair(loose)
+                    continue
             elif state == "value" and self.stack and self.stack[-1] == "[" and len(self.stack) < self.depth:
                 run = items.match(text, self.at)
             if run is not None:
@@ -216,6 +220,25 @@ class _Mender:
             self.runs[-1].append(found[0])
         self.out.append(found[0][:-1])
         self.comma = True
+        self.at = found.end()
+        self._quote(found)
+
+    def _pair(self, found: re.Match[str]) -> None:
+        """Take one entry of an object with a scalar, whose key or text stands in other quotes or in none."""
+        key, name, single, scalar, text, comma = found.groups()
+        if self.comma:
+            self.out.append(",")
+        if key is None:
+            self._fix("quotes" if name is None else "keys")
+            key = f'"{single[1:-1] if name is None else name}"'
+        if scalar is None:
+            self._fix("quotes")
+            scalar = f'"{text[1:-1]}"'
+        self.out += (key, ":", scalar)
+        self.where[-1] = key
+        self.comma = comma is not None
+        self.state = "key" if self.comma else "after"
+        self.last = "single" if text is not None else "text"
         self.at = found.end()
         self._quote(found)
 

@@ -41,6 +41,12 @@ _ITEM = rf"{_BLANK}(?:{_SCALAR}|{_FLAT}){_BLANK}"
 # Runs of entries with nothing wrong in them, each with its comma, before what begins like another.
 _PAIRS = rf"(?:{_PAIR},(?={_BLANK}\"))++"
 _ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
+# A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
+_SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
+_LOOSE_PAIR = (
+    rf"{_BLANK}(?:(?P<key>{_TEXT})|(?P<name>[A-Za-z_$][\w$]*+)\"?|(?P<single>{_SIMPLE})){_BLANK}:"
+    rf"{_BLANK}(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})){_BLANK}(?:(?P<comma>,)|(?=\}}))"
+)
 _TOKENS = (
     rf"(?P<flat>{_FLAT})",
     r"(?P<mark>[{}\[\],:])",
@@ -71,10 +77,12 @@ _FENCE = (
 class Lexicon(msgspec.Struct, frozen=True):
     """`token`: one token inside the arguments, with the blanks before it; its last group is its kind.
     `pairs`, `items`: runs of whole entries of an object and of an array, and one `item` of such a run.
+    `pair`: one entry of an object whose key or text stands in other quotes or in none.
     `around`: what may stand around the arguments; its last group is the fix, or `blank`."""
 
     token: re.Pattern[str]
     pairs: re.Pattern[str]
+    pair: re.Pattern[str]
     items: re.Pattern[str]
     item: re.Pattern[str]
     around: re.Pattern[str]
@@ -96,6 +104,7 @@ def lexicon(speech: Speech) -> Lexicon:
     return Lexicon(
         re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
         re.compile(_PAIRS),
+        re.compile(_LOOSE_PAIR),
         re.compile(_ITEMS),
         re.compile(f"{_ITEM},"),
         re.compile("|".join(around)),
