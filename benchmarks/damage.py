@@ -272,7 +272,7 @@ class Found:
     def growth(self, small: int) -> float | None:
         """How many times as long a text takes that is 100 times as large as that of this size's number."""
         below, above = self.times[small], self.times[small + 2]
-        return above / below if below is not None and above is not None else None
+        return above / max(below, 1e-9) if below is not None and above is not None else None
 
     def faster(self) -> float | None:
         here = self.times[1]

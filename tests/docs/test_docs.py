@@ -274,3 +274,9 @@ def test_a_stranger_adds_a_kind_by_following_the_page(tmp_path: Path) -> None:
     kind = copy / "rules" / "kinds" / "trim.py"
     kind.write_text(kind.read_text("utf-8").replace("-> Json:", "-> int:"), "utf-8")
     assert "rules/kinds/trim.py" in run(style, status=1)  # so it is this copy that is looked at
+
+
+def test_the_page_of_packs_names_every_pack_that_ships() -> None:
+    shipped = {path.stem for path in (ROOT / "rules" / "packs").glob("*.gate")}
+    listed = re.findall(r"^\| `([a-z-]+)` \|", (DOCS / "packs.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(shipped)
