@@ -164,22 +164,23 @@ def _layer(
     except JsonError as error:
         if error.code != "syntax":
             return _fault(error)
+        sound = error.more
     found = elements(text, place.properties)
     if found is not None:
         return found, (FIXES["xml"],)
-    mended = mend(text, depth, place, speech, complete=complete)
+    mended = mend(text, depth, place, speech, complete=complete, sound=sound)
     if isinstance(mended, Refusal):
         return mended
     try:
         values, merged_in = zip(
-            *(read(each, depth=depth, raw_controls=True) for each in mended.texts), strict=True
+            *(read(each, depth=depth, raw_controls=True) for each in dict.fromkeys(mended.texts)), strict=True
         )
     except JsonError as error:
         return NOT_JSON if error.code == "syntax" else _fault(error)
     if any(not equal(values[0], each) for each in values):
         return SEVERAL
     # What stands between two objects may belong to either.
-    if len(values) > 1 and "surroundings" in mended.kinds:
+    if len(mended.texts) > 1 and "surroundings" in mended.kinds:
         return SEVERAL
     if "surroundings" in mended.kinds and not _one_object(values[0]):
         return OTHER_WORDS

@@ -49,6 +49,7 @@ _LOOSE_PAIR = (
 )
 _TOKENS = (
     rf"(?P<flat>{_FLAT})",
+    rf"(?P<commas>,(?:{_BLANK},)++)",
     r"(?P<mark>[{}\[\],:])",
     rf"(?P<text>{_TEXT})",
     rf"(?P<number>{_NUMBER})",

@@ -25,13 +25,15 @@ _WHITE = " \t\n\r"
 class JsonError(ValueError):
     """Text that is not read. `code`: `syntax`, `duplicate-key`, `number`, `surrogate` or `limit`.
 
-    `position` is the offset in code points at which reading stopped, of `syntax` only.
+    `position` is the offset in code points at which reading stopped, of `syntax` only; `more`: a whole
+    value stands before it.
     """
 
-    def __init__(self, code: str, message: str, position: int = 0) -> None:
+    def __init__(self, code: str, message: str, position: int = 0, more: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.position = position
+        self.more = more
 
 
 def decode(text: str, *, depth: int = DEPTH) -> Json:
@@ -77,7 +79,7 @@ def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[
             strict=not raw_controls,
         )
     except json.JSONDecodeError as error:
-        raise JsonError("syntax", error.msg, error.pos) from None
+        raise JsonError("syntax", error.msg, error.pos, error.msg == "Extra data") from None
     except RecursionError:
         raise _too_deep(depth) from None
     if text.count("[") + text.count("{") > depth and _is_deeper(value, depth):
