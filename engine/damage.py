@@ -13,18 +13,12 @@ import re
 
 import msgspec
 
-from .domain import BAD_NUMBER, TOO_DEEP, Refusal
-from .lexicon import Speech, lexicon
+from .domain import BAD_NUMBER, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, TRUNCATED, Refusal
+from .lexicon import lexicon
 from .places import Open, View
+from .speech import AROUND, Speech
 
-TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
-NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
-# No value begins anywhere: bare text, for all that this pass knows.
-NO_VALUE = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
 _UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
-OTHER_WORDS = Refusal(
-    "not-json", "There is more than the arguments, and it may mean something. Send one JSON object alone."
-)
 _OPEN_END = Refusal(
     "not-json",
     "It is not certain where a text ends. Put texts in double quotes, and inside one write a double quote "
@@ -54,7 +48,6 @@ _PLAIN_WORDS = ("true", "false", "null")
 _DECODER = json.JSONDecoder()
 _CLOSER = {"{": "}", "[": "]"}
 _PREFIX = 255  # past this index all items of an array are taken to be alike
-AROUND = 64  # words and tags around the arguments
 
 
 class Mended(msgspec.Struct, frozen=True):

@@ -60,6 +60,15 @@ BAD_TEXT = Refusal(
 )
 
 
+TRUNCATED = Refusal("truncated", "The arguments were cut off before their end. Send the whole call again.")
+NOT_JSON = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+# No value begins anywhere: bare text, for all that this pass knows.
+NO_VALUE = Refusal("not-json", "The arguments are no JSON. Send one JSON object.")
+OTHER_WORDS = Refusal(
+    "not-json", "There is more than the arguments, and it may mean something. Send one JSON object alone."
+)
+
+
 def is_simple(value: object, known: frozenset[str]) -> bool:
     """Is it a small object of scalars, in short plain text without markup, and so without any fault?
 

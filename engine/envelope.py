@@ -16,11 +16,9 @@ import msgspec
 
 from ..grammar.ast import Json
 from ..rules.strictjson import JsonError, equal, read
-from .damage import AROUND, NO_VALUE, NOT_JSON, OTHER_WORDS, mend
-from .domain import BAD_NUMBER, BAD_TEXT, TOO_DEEP, Limits, Refusal
-from .elements import elements
-from .lexicon import Speech, lexicon
+from .domain import BAD_NUMBER, BAD_TEXT, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, Limits, Refusal
 from .places import Open, View, root_types
+from .speech import AROUND, Speech
 
 WRAPPERS = ("arguments", "parameters", "input", "args", "params", "result")
 _NAMES = ("name", "tool", "tool_name", "toolName", "function", "function_name")
@@ -165,6 +163,10 @@ def _layer(
         if error.code != "syntax":
             return _fault(error)
         sound = error.more
+    # Only damaged text needs these, and their expressions take time to make.
+    from .damage import mend
+    from .elements import elements
+
     found = elements(text, place.properties)
     if found is not None:
         return found, (FIXES["xml"],)
@@ -208,6 +210,8 @@ def _fault(error: JsonError) -> Refusal:
 
 def after_words(text: str, speech: Speech) -> str:
     """Bare text without the fence marks and the words that stand around arguments, at its beginning."""
+    from .lexicon import lexicon
+
     around = lexicon(speech).around
     at = 0
     for _ in range(AROUND):

@@ -10,13 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-
-class Speech(msgspec.Struct, frozen=True):
-    """What a model prints beside its arguments, by the statements `surroundings` and `quote-token`."""
-
-    words: tuple[str, ...] = ()
-    quotes: tuple[str, ...] = ()
-
+from .speech import Speech
 
 _HERE = ("here is the", "here's the", "this is the", "here are the", "these are the")
 _WHAT = ("call", "tool call", "function call", "json", "json object", "arguments", "parameters")

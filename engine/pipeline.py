@@ -14,8 +14,7 @@ from ..rules.kind import Effect, NotApplicable
 from ..rules.strictjson import equal
 from . import messages
 from .condition import Env
-from .damage import NOT_JSON, TRUNCATED
-from .domain import Refusal, is_simple, text_fault, value_fault
+from .domain import NOT_JSON, TRUNCATED, Refusal, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
     SEVERAL,

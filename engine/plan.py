@@ -17,10 +17,10 @@ from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .envelope import FIXES
 from .ir import Default, Rule, RuleSet
-from .lexicon import Speech
 from .places import Open, View, root_types, type_name
 from .repair import RULES, AliasStep, Repairs
 from .selector import MISSING
+from .speech import Speech
 from .verdict import Observation, Source
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from ..rules.strictjson import JsonError, integer, number
 from .condition import Closure, Env
 from .domain import Limits, Refusal
 from .envelope import Reading, after_words, read_text
-from .lexicon import Speech
 from .native import Misfit
 from .places import View
 from .selector import MISSING, Path, get, pointer, remove, replace
+from .speech import Speech
 from .verdict import Change
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")

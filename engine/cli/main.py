@@ -91,8 +91,8 @@ def _run(command: Command, arguments: list[str]) -> int:
     parser = ArgumentParser(f"callgate {command.NAME}", description=command.HELP, allow_abbrev=False)
     command.add_arguments(parser)
     try:
-        # Options may stand between files, but argparse cannot do that and also stop at `--`.
-        mixed = "--" not in arguments
+        # Options may stand between files, but argparse cannot do that and also stop at `--`; it is slow too.
+        mixed = "--" not in arguments and any(each.startswith("-") for each in arguments)
         namespace = parser.parse_intermixed_args(arguments) if mixed else parser.parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
