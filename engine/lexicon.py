@@ -99,7 +99,8 @@ def lexicon(speech: Speech) -> Lexicon:
     return Lexicon(
         re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
         re.compile(_PAIRS),
-        re.compile(_LOOSE_PAIR),
+        # A token that begins like a quote is looked at before quotes are.
+        re.compile(f"(?!){_LOOSE_PAIR}" if any(each[0] in "'\"" for each in speech.quotes) else _LOOSE_PAIR),
         re.compile(_ITEMS),
         re.compile(f"{_ITEM},"),
         re.compile("|".join(around)),

@@ -29,6 +29,7 @@ _TAGS_ONLY = re.compile(
     r"|arg_key|arg_value|invoke|tool_call|function_calls?)>\s*)+\Z"
 )
 _TAG = 300  # code points that a closing tag may have
+_DOCUMENTED = 2000  # code points that the documentation of a parameter may have
 _TAGS = 8  # closing tags looked at before a parameter tag
 
 
@@ -41,7 +42,7 @@ def fault_of(text: str, field: str, lacking: frozenset[str]) -> Refusal | None:
     opened: dict[str, int] = {}
     for match in _PARAMETER.finditer(text):
         name = match["name"] or match["key"]
-        if name in lacking:
+        if name in lacking and not _is_documentation(text, match):
             return SWALLOWED
         for tag in _closed_before(text, match.start()):
             if tag == field or tag in ("parameter", "param", "arg_value"):
@@ -58,6 +59,14 @@ def fault_of(text: str, field: str, lacking: frozenset[str]) -> Refusal | None:
         if following is not None and following["name"] in lacking:
             return SWALLOWED
     return None
+
+
+def _is_documentation(text: str, match: re.Match[str]) -> bool:
+    """Is it `<param name="x">…</param>`, as comments of programs have it, not after a field's end?"""
+    closing = text.find("</param>", match.end(), match.end() + _DOCUMENTED)
+    return (
+        text.startswith("<param ", match.start()) and closing >= 0 and not _closed_before(text, match.start())
+    )
 
 
 def _closed_before(text: str, end: int) -> list[str]:

@@ -39,6 +39,7 @@ _HOOK = Refusal("hook", "A hook of this tool's owner failed, so nothing was chan
 
 
 _READ = ("name", "envelope", "repair")  # stages that put nothing into a value but what was read
+_DEEPER = ("repair.parse-json", "repair.wrap-array", "repair.wrap-root")  # but these put it deeper
 
 
 class _Refused(Exception):
@@ -114,7 +115,7 @@ def judge(
         final = _stages(plan, original, bare, work, env)
     except _Refused as refused:
         return _unrepairable(plan, arguments, original, refused.fault, work)
-    plain = plain and all(change.stage in _READ for change in work.changes)
+    plain = plain and all(change.stage in _READ and change.kind not in _DEEPER for change in work.changes)
     settled = gate(final, env, plain) if work.changes else None
     # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
     decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)

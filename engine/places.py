@@ -126,6 +126,16 @@ class View(Struct, frozen=True, dict=True):
             return True
         return not self.followed and name in self.schema.mentioned
 
+    @property
+    def is_map(self) -> bool:
+        """Does the schema say what the values of unnamed keys are, so that keys are the caller's own?"""
+        if any(
+            isinstance(spot.get("additionalProperties"), dict) and spot["additionalProperties"]
+            for spot in self._keywords()
+        ):
+            return True
+        return any(option.is_map for group in self.branches for option in group)
+
     @cached_property
     def followed(self) -> bool:
         """Is all that the schema says here of names of properties found by this view?"""
@@ -270,6 +280,7 @@ class Open:
     types = TYPES
     enum = None
     is_pattern = False
+    is_map = False
     properties: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     branches: tuple[tuple[View, ...], ...] = ()

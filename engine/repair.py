@@ -297,8 +297,10 @@ def _is_list(value: dict[str, Json]) -> bool:
 
 
 def _one_line(text: str) -> bool:
-    """One line of text that is no word for nothing, and not what is left of a damaged list."""
+    """One line of text that is one item: no word for nothing, no commas, no rest of a damaged list."""
     bare = text.strip()
+    if "," in bare or ";" in bare:
+        return False
     if bare in ("", "undefined") or bare in _WORDS or bare[0] in "[{\"'" or bare[:2] in ("('", '("'):
         return False
     return len(text.splitlines()) == 1 and not (bare[0] == "<" and bare[-1] == ">")

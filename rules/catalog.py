@@ -198,6 +198,7 @@ class _Anywhere:
 
     known = True
     is_pattern = False
+    is_map = False
     types = frozenset({"null", "boolean", "number", "string", "array", "object"})
 
     def accepts(self, value: Json) -> bool:

@@ -84,6 +84,10 @@ class Place(Protocol):
         """The place one segment below."""
 
     @property
+    def is_map(self) -> bool:
+        """Are unnamed keys of the object here the caller's own? The schema says what their values are."""
+
+    @property
     def is_pattern(self) -> bool:
         """Is the text here a regular expression (`format: regex`), or under an anchored `pattern`?"""
 

@@ -20,7 +20,8 @@ class Alias(Kind):
     stay and are observed, and a canonical value always stays.
 
     Not when a listed name is a property of its own in the schema: it means something else there. In a
-    block with a glob it works only where the schema declares the canonical key. Nothing is guessed: a
+    block with a glob it works only where the schema declares the canonical key, and not in a map of the
+    caller's own keys (typed `additionalProperties`). Nothing is guessed: a
     name that is not listed, or differs in case, is no alias.
     """
 
@@ -92,7 +93,7 @@ class Alias(Kind):
         if not spec.segments or not isinstance(spec.segments[-1], str):
             return None
         canonical = spec.segments[-1]
-        if spec.in_glob and not place.declares(canonical):
+        if spec.in_glob and (place.is_map or not place.declares(canonical)):
             return None
         listed = [name for name in spec.clauses["from"] if name != canonical and not place.declares(name)]
         if not listed:

@@ -19,6 +19,25 @@ _CLOSING: Final = re.compile(
 )
 _OPENING: Final = re.compile(r"<([^\s<>/=]{1,130})(?=[\s>/=])")
 _NAME: Final = re.compile(r"[^\s<>/=]{1,130}")
+# A field of such a name may hold a page, or a part of one, that ends in this very tag.
+_PAGE: Final = frozenset(
+    {
+        "html",
+        "head",
+        "body",
+        "title",
+        "style",
+        "script",
+        "template",
+        "svg",
+        "math",
+        "form",
+        "table",
+        "section",
+    }
+    | {"article", "main", "header", "footer", "nav", "code", "pre", "label", "summary", "details", "button"}
+    | {"div", "span", "p", "a", "b", "i", "ul", "ol", "li", "td", "tr", "th", "select", "option", "textarea"}
+)
 LONGEST: Final = 140  # characters of a tag
 _FOR: Final = "claude-opus-4.7"
 
@@ -32,8 +51,9 @@ class ClosingTags(Kind):
     `</｜DSML｜parameter>`), or one that a `closing-form` statement names. Only for the models of `for`.
 
     A tag that the text opens stays, and everything before it: it is markup. So does a run with a blank
-    before it on the same line: it belongs to a sentence about tags. A text that is nothing but tags is
-    left alone, arrays are not entered.
+    before it on the same line, or in a code fence that is open: it belongs to a text about tags. The own tag
+    of a field that is called as an element of HTML goes only where a call's tag follows it. A text that is
+    nothing but tags is left alone, arrays are not entered.
     """
 
     keyword = "closing-tags"
@@ -96,7 +116,7 @@ def strip_tags(text: str, field: str, forms: tuple[str, ...]) -> str:
     end = at = len(text)  # the end of what is kept; where the next tag must end
     while True:
         start = _closing_start(text, at, field, forms)
-        if start < 0:
+        if start < 0 or (end == len(text) and field in _PAGE and text[start:at] == f"</{field}>"):
             break
         if text.startswith("</", start) and text.endswith(">", 0, at):
             opened = frozenset(_OPENING.findall(text)) if opened is None else opened
@@ -105,7 +125,7 @@ def strip_tags(text: str, field: str, forms: tuple[str, ...]) -> str:
         end = at = start
         while at and text[at - 1].isspace():
             at -= 1
-    if end == len(text) or not at or text[end - 1] in " \t":
+    if end == len(text) or not at or text[end - 1] in " \t" or text.count("```", 0, end) % 2:
         return text
     return text[:end]
 

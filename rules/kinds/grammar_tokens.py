@@ -19,8 +19,9 @@ class GrammarTokens(Kind):
     kept, but for a key from which a token went: it loses what is around it. Only for the models of `for`;
     under the policy `conservative` it observes.
 
-    Tokens inside a text stay, arrays are not entered, and a text or key that is nothing but tokens is left
-    alone. Where a key would become one that is there already, that key and its value stay as they are.
+    A text with tokens inside is about them and stays as it is, arrays are not entered, and a text or key that
+    is nothing but tokens is left alone. Where a key would become one that is there already, that key and its
+    value stay as they are.
     """
 
     keyword = "grammar-tokens"
@@ -73,7 +74,8 @@ def strip_tokens(text: str, with_space: bool = False) -> str:
             start += 1
         while start < end and text[end - 1].isspace():
             end -= 1
-    return text if start >= end else text[start:end]
+    bare = text[start:end]
+    return text if not bare or any(token in bare for token in TOKENS) else bare
 
 
 def _token_at(text: str, start: int, end: int) -> str:

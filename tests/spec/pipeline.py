@@ -463,6 +463,7 @@ class Pipeline:
                 found.append(("repair.scalar-to-text", new))
         item = isinstance(here, dict) and list(here) == ["item"]
         one_line = isinstance(here, str) and len(here.splitlines()) == 1 and not left_over(here.strip())
+        one_line = one_line and not set(here) & {",", ";"}
         wrappable = one_line or (isinstance(here, dict) and not item)
         if wrappable and "array" in types and place.accepts([here]):
             found.append(("repair.wrap-array", [here]))

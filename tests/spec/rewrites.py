@@ -230,7 +230,7 @@ def untoken(text: str, key: bool = False) -> str:
         if key and bare != text:
             bare = bare.strip()
         if bare == before:
-            return bare or text
+            return text if not bare or any(token in bare for token in TOKENS) else bare
 
 
 def grammar_tokens(_spec: Spec, value: Any, _place: Place | None) -> Result:
@@ -262,16 +262,63 @@ def untag(text: str, field: str) -> str:
     cut = at = len(text)
     while True:
         found = re.search(r"</([^<>]*)>\Z", text[:at])
+        if found is not None and found[1] == field and field in PAGE and cut == len(text):
+            break
         if found is None or not closes(found[1], field) or re.search(rf"<{re.escape(found[1])}[\s>/=]", text):
             break
         cut = found.start()
         at = len(text[:cut].rstrip())
-    return text[:cut] if text[:cut].strip() else text
+    kept = text[:cut]
+    if not kept.strip() or kept[-1] in " \t" or kept.count("```") % 2:
+        return text
+    return kept
+
+
+PAGE = [
+    "html",
+    "head",
+    "body",
+    "title",
+    "style",
+    "script",
+    "template",
+    "svg",
+    "math",
+    "form",
+    "table",
+    "section",
+    "article",
+    "main",
+    "header",
+    "footer",
+    "nav",
+    "code",
+    "pre",
+    "label",
+    "summary",
+    "details",
+    "button",
+    "div",
+    "span",
+    "p",
+    "a",
+    "b",
+    "i",
+    "ul",
+    "ol",
+    "li",
+    "td",
+    "tr",
+    "th",
+    "select",
+    "option",
+    "textarea",
+]
 
 
 def closes(name: str, field: str) -> bool:
     """Is it the field's own tag, or a parameter's or an invocation's, with or without a prefix?"""
-    prefix = re.fullmatch(r"(?:[A-Za-z_][\w.-]*:|[|｜][\w.-]+[|｜])?([^\s/:|｜]+)", name)
+    prefix = re.fullmatch(r"(?:[A-Za-z_][\w.-]*:|[|｜‖]{1,2}[\w.-]+[|｜‖]{1,2})?([^\s/:|｜‖]+)", name)
     own = name == field and re.fullmatch(r"[^\s<>/=]+", field) is not None
     return own or (prefix is not None and prefix[1] in CLOSING)
 

@@ -680,7 +680,8 @@ def test_anchors_stay_under_an_anchored_pattern() -> None:
         ({"a</arg_key></arg_key>": "<arg_value><arg_value>x"}, {"a": "x"}),
         ({"<arg_key><arg_key> <arg_key>a": 1}, {"a": 1}),
         ({"a": "<arg_value></arg_value>", "</arg_key>": 1}, None),
-        ({"a": "<arg_value>\n<arg_value>x"}, {"a": "\n<arg_value>x"}),
+        ({"a": "<arg_value>\n<arg_value>x"}, None),
+        ({"a": "<arg_key>p</arg_key><arg_value>/a</arg_value>"}, None),
         ({"a": ["<arg_value>x"], "b": {"c": "<arg_value>x"}}, None),
         ({"<arg_key>a": "<arg_value>x", "a": 2}, None),
         ({"<arg_key>a": 1, "a</arg_key>": 2}, None),
@@ -715,6 +716,8 @@ def test_a_key_that_would_collide_is_observed() -> None:
         ("x</div>", None),
         ("x</other>", None),
         ("end it with </c>", None),
+        ("see ```\n<c>\n</invoke>", None),
+        ("x</c></invoke>", "x"),
         ("</c>", None),
         (" \n</c></invoke>", None),
         ("x</c", None),
@@ -724,6 +727,12 @@ def test_a_key_that_would_collide_is_observed() -> None:
 def test_closing_tags_of_the_call_go_from_the_end(before: str, wanted: str | None) -> None:
     for rule in ('closing-tags /c for "x"', 'closing-tags "" for "x"'):
         assert after(rule, {"c": before}) == {"c": before if wanted is None else wanted}
+
+
+def test_the_own_tag_of_a_field_named_as_a_part_of_a_page_is_no_proof() -> None:
+    rule = 'closing-tags "" for "x"'
+    assert after(rule, {"html": "<p>x</p></body></html>"}) == {"html": "<p>x</p></body></html>"}
+    assert after(rule, {"body": "x</body>\n</invoke>"}) == {"body": "x"}
 
 
 def test_a_closing_form_is_a_closing_tag_too() -> None:
@@ -744,6 +753,16 @@ def test_a_closing_form_is_a_closing_tag_too() -> None:
 )
 def test_entities_are_decoded_once(before: str, wanted: str) -> None:
     assert after('html-entities /c for "x"', {"c": before}) == {"c": wanted}
+
+
+def test_an_alias_in_a_block_with_a_glob_takes_no_key_of_a_map() -> None:
+    schema = {"properties": {"path": {"type": "string"}}, "additionalProperties": {"type": "string"}}
+    sent = {"file_path": "/a"}
+    assert after("alias /path from file_path", sent, schema, in_glob=True) == sent
+    assert after("alias /path from file_path", sent, schema) == {"path": "/a"}
+    for more in ({}, {"additionalProperties": True}, {"additionalProperties": {}}):
+        open_: Any = {"properties": {"path": {"type": "string"}}, **more}
+        assert after("alias /path from file_path", sent, open_, in_glob=True) == {"path": "/a"}
 
 
 # structural -----------------------------------------------------------------------------------

@@ -318,6 +318,7 @@ def test_nul_is_data() -> None:
         'src/a.py</path>\n<parameter name="tags">["x"]',
         'src/a.py</parameter>\n<parameter name="zzz">5',
         'src/a.py<parameter name="n">5</parameter>',
+        'src/a.py</path><param name="n">5</param>',
         "src/a.py<parameter=n>5",
         "src/a.py<arg_key>n</arg_key><arg_value>5</arg_value>",
         "src/a.py<arg_key>n<arg_value>5</arg_value></tool_call>",
@@ -342,6 +343,7 @@ def test_markup_is_data_where_the_call_lacks_no_such_property() -> None:
         "<path>x</path><n>5</n>",
         "x</path><z>5</z>",
         "<arg_value>x</arg_value> y </arg_key>",
+        '/// <param name="n">How many.</param>',
     ):
         html = {"path": text}
         assert check(html).arguments is html

@@ -378,3 +378,19 @@ def test_conservative_neither_makes_text_nor_mends_the_case_of_an_enum() -> None
     assert check({"e": "FAST"}, "policy conservative").outcome is Outcome.UNREPAIRABLE
     assert check({"i": "5"}, "policy conservative").arguments == {"i": 5}
     assert check({"s": 5}, "policy recover").arguments == {"s": "5"}
+
+
+def test_a_text_with_commas_is_not_taken_for_one_item() -> None:
+    schema = {"properties": {"labels": {"type": "array", "items": {"type": "string"}}}}
+    engine = callgate.compile("", tools={"t": schema})
+    for text in ("bug, urgent", "a,b", "a; b"):
+        assert engine.check("t", {"labels": text}).outcome is Outcome.UNREPAIRABLE
+    assert engine.check("t", {"labels": "bug"}).arguments == {"labels": ["bug"]}
+
+
+def test_a_repair_never_takes_a_value_past_the_depth_limit() -> None:
+    schema = {"properties": {"a": {"type": "array"}}}
+    engine = callgate.compile("", tools={"t": schema})
+    deep = '{"a": "' + "[" * 64 + "]" * 64 + '"}'
+    verdict = engine.check_text("t", deep)
+    assert (verdict.outcome, verdict.code) == (Outcome.UNREPAIRABLE, "not-settled")
