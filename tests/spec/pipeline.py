@@ -19,10 +19,11 @@ from callgate.rules.reader import read_rule
 from callgate.rules.statements import words
 
 from .condition import evaluate
+from .damage import led_in, mend
 from .places import Judge, Path, Place, equal, types_of
 from .rewrites import GONE, KINDS, alias, fresh, get, places, put
 from .rewrites import drop as without
-from .text import Broken, Cut, Reader, Refused, exact, several
+from .text import SPACE, Broken, Cut, Reader, Refused, exact, several
 
 FOR_ONE_MODEL = ("anchor-bleed", "grammar-tokens", "closing-tags", "html-entities")
 CAREFUL = ("anchor-bleed", "grammar-tokens")
@@ -42,6 +43,8 @@ class Rules:
     default: str = "allow"
     mutates: bool = False
     off: list[str] = field(default_factory=list)
+    tokens: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
 
 
 def read_rules(text: str, tool: str) -> Rules:
@@ -56,7 +59,11 @@ def read_rules(text: str, tool: str) -> Rules:
             case "default":
                 rules.default = str(texts[0])
             case "disable":
-                rules.off.append(str(texts[0]))
+                rules.off += [each for each in map(str, texts) if "." in each and " " not in each]
+            case "quote-token":
+                rules.tokens += tuple(str(each) for each in texts)
+            case "surroundings":
+                rules.phrases += tuple(str(each) for each in texts)
             case "ground":
                 rules.mutates = any(tool in names(inner) for inner in statement.block or ())
             case "tool" if tool in texts:
@@ -115,6 +122,8 @@ class Pipeline:
         self.names = Names(tool, model)
         self.env = Environment(context)
         self.changes: set[tuple[str, str]] = set()
+        self.stopped = False
+        self.inner_fault = False  # what a wrapper holds is refused: its code, or that of the wrapper
 
     def valid(self, value: Any) -> bool:
         return isinstance(value, dict) if self.schema is None else self.judge.valid(self.schema, value)
@@ -133,6 +142,7 @@ class Pipeline:
     def answer(self, arguments: Any, *, text: bool, stop: str | None) -> Answer:
         """Stages 2 to 10."""
         self.changes = set()
+        self.stopped = stop == "length"
         try:
             original, bare = self.envelope(arguments, text, stop)
             self.swallowed(original)
@@ -162,11 +172,13 @@ class Pipeline:
         if not bare:
             value = self.preprocess(value)
         if not self.valid(value) and bare:
+            if self.stopped:
+                raise Refused("any")  # bare text has no end that could be seen
             value = self.wrap_root(value)
         if not self.valid(value) and self.schema is not None:
             value = self.repair(value)
         if not self.valid(value):
-            raise Refused("any" if bare else "schema")
+            raise Refused("any" if bare or self.inner_fault else "schema")
         return value
 
     # Stage 2 -----------------------------------------------------------------------------------
@@ -187,7 +199,7 @@ class Pipeline:
             if not text:
                 self.change("envelope.decode-json")
             readings, value = 1, found
-            while isinstance(value, str) and value.lstrip(" \t\r\n")[:1] in ("{", "[", '"'):
+            while isinstance(value, str) and value.lstrip(SPACE)[:1] in ("{", "[", '"'):
                 if readings == 3:
                     raise Refused("limit")
                 value = self.read(value, "length", readings)
@@ -203,7 +215,9 @@ class Pipeline:
             return self.empty(blank=False), False
         value = self.unwrap(value, readings)
         self.check_off()
-        if ("envelope.complete", "") in self.changes and not self.passes(value):
+        if ("envelope.complete", "") in self.changes and (
+            not self.passes(value) or (self.root is not None and misplaced(value, self.root))
+        ):
             raise Refused("truncated")
         return value, False
 
@@ -211,42 +225,62 @@ class Pipeline:
         if any(self.off(kind) for kind, _ in self.changes):
             raise Refused("schema")
 
-    def read(self, text: str, stop: str | None, readings: int) -> Any:
-        """One reading of JSON text; `GONE` where the first one is bare text."""
+    def read(self, text: str, stop: str | None, readings: int, field: Place | None = None) -> Any:
+        """One reading of JSON text; `GONE` where the first one is bare text. `field`: where it stands."""
         reader = Reader(text)
         try:
             value = reader.whole()
         except Cut as cut:
             objects = several(text)
-            if objects is not None and len(objects) > 1:
-                raise OutOfScope from None
-            if reader.refused:
-                raise Refused("any") from None  # two faults: which one is told is open
-            if text.lstrip()[:1] not in ("{", "[", '"'):
-                if looks_like_json(text):
-                    raise Refused("any") from None
-                return GONE
-            may = cut.closers is not None and stop != "length" and text.lstrip()[:1] == "{"
-            if not may or self.off("envelope.complete"):
-                raise Refused("truncated") from None
-            reader = Reader(text.rstrip() + str(cut.closers))
-            value = reader.whole()
-            self.change("envelope.complete")
+            alone = objects is None or len(objects) < 2
+            if alone and cut.closers is not None and text.lstrip()[:1] == "{" and not reader.refused:
+                reader, value = self.completed(text, cut, stop)
+            else:
+                return self.damaged(text, stop, readings, field, bool(reader.refused))
         except Broken:
-            objects = several(text)
-            if objects is not None and len(objects) > 1:
-                if all(exact(each) == exact(objects[0]) for each in objects):
-                    raise OutOfScope from None
-                raise Refused("any" if any_fault(text) else "several-calls") from None
-            if readings == 0 and not looks_like_json(text):
-                return GONE
-            raise OutOfScope from None
+            return self.damaged(text, stop, readings, field, bool(reader.refused))
         if reader.refused:
             raise Refused(reader.refused.pop() if len(reader.refused) == 1 else "any")
         if reader.controls:
+            if isinstance(value, str) and "\\" in text:
+                raise OutOfScope  # whose escapes are these? The page takes it, to refuse it is as safe
             self.change("envelope.control-characters")
         if reader.merged:
             self.change("envelope.duplicate-key")
+        return value
+
+    def completed(self, text: str, cut: Cut, stop: str | None) -> tuple[Reader, Any]:
+        """The text with the brackets that it lacks."""
+        if stop == "length" or self.off("envelope.complete"):
+            raise Refused("truncated")
+        reader = Reader(text.rstrip() + str(cut.closers))
+        value = reader.whole()
+        self.change("envelope.complete")
+        return reader, value
+
+    def damaged(self, text: str, stop: str | None, readings: int, field: Place | None, faulty: bool) -> Any:
+        """Step 3, and step 4 for what it mends."""
+        place = field or self.root
+        tokens, phrases = self.rules.tokens, self.rules.phrases
+        plain_cut = cut_in(text) and not faulty
+        try:
+            try:
+                value, fixes = mend(text, place, tokens, phrases)
+                if "xml" in fixes and stop == "length" and readings == 0:
+                    raise Refused("truncated")  # elements may be cut off at the end
+            except Cut as cut:
+                if readings == 0 and not looks_like_json(text) and not led_in(text, place, phrases):
+                    return GONE
+                if cut.closers is None or stop == "length" or self.off("envelope.complete"):
+                    raise Refused("truncated" if plain_cut else "any") from None
+                value, fixes = mend(text.rstrip() + cut.closers, place, tokens, phrases)
+                fixes.add("complete")
+        except Broken:
+            if readings == 0 and not looks_like_json(text) and not led_in(text, place, phrases):
+                return GONE
+            raise Refused("any") from None
+        for each in fixes:
+            self.change("envelope." + each)
         return value
 
     def empty(self, *, blank: bool) -> Any:
@@ -304,7 +338,8 @@ class Pipeline:
         if isinstance(inner, str) and readings < 3:
             try:
                 inner = self.read(inner, "length", 1)
-            except (Refused, OutOfScope):
+            except Refused:
+                self.inner_fault = True
                 inner = GONE
             self.change("envelope.decode-json")
             if isinstance(inner, dict):
@@ -370,6 +405,8 @@ class Pipeline:
     def wrap_root(self, text: Any) -> Any:
         root = next((each for each in self.rules.specs if each.keyword == "root"), None)
         if not isinstance(text, str) or looks_like_json(text) or root is None or self.off("repair.wrap-root"):
+            return text
+        if led_in(text, self.root, self.rules.phrases):
             return text
         value: Any = [text] if root.clauses.get("in-array") else text
         segments = root.selectors[0].segments
@@ -451,8 +488,8 @@ class Pipeline:
     def casts(self, here: Any, place: Place, types: set[str]) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
         if isinstance(here, str):
-            if {"array", "object"} & types and here.strip()[:1] in ("[", "{", '"'):
-                parsed = self.parse_field(here)
+            if {"array", "object"} & types:
+                parsed = self.parse_field(here, place)
                 if parsed is not GONE and types_of(parsed) & {"array", "object"} & types:
                     found.append(("repair.parse-json", parsed))
             fitting = [new for new in one_scalar(here, types) if place.accepts(new)]
@@ -464,6 +501,7 @@ class Pipeline:
         item = isinstance(here, dict) and list(here) == ["item"]
         one_line = isinstance(here, str) and len(here.splitlines()) == 1 and not left_over(here.strip())
         one_line = one_line and not set(here) & {",", ";"}
+        one_line = one_line and not led_in(here, None, self.rules.phrases)
         wrappable = one_line or (isinstance(here, dict) and not item)
         if wrappable and "array" in types and place.accepts([here]):
             found.append(("repair.wrap-array", [here]))
@@ -481,14 +519,21 @@ class Pipeline:
                 found.append(("repair.enum-case", like[0]))
         return found
 
-    def parse_field(self, text: str) -> Any:
+    def parse_field(self, text: str, place: Place) -> Any:
         """The array or object that a field's text is, with stage 2's mending; nothing is unwrapped."""
-        before, value = set(self.changes), text
+        before, value = self.changes, text
+        self.changes = set()
         try:
-            for _ in range(3):
-                if not isinstance(value, str) or value.lstrip(" \t\r\n")[:1] not in ("{", "[", '"'):
+            for layer in range(3):
+                if not isinstance(value, str):
                     break
-                value = self.read(value, "length", 1)
+                plain = is_plain(value)
+                if ((plain or layer) and value.lstrip(SPACE)[:1] not in ("{", "[", '"')) or (
+                    not plain and "string" in place.types()
+                ):
+                    break
+                value = self.read(value, "length", 1, place)
+            self.check_off()
         except Refused:
             value = GONE  # type: ignore[assignment]
         self.changes = before
@@ -546,9 +591,45 @@ def one_scalar(text: str, types: set[str]) -> list[Any]:
     return []
 
 
-def any_fault(text: str) -> bool:
-    """Does one of the objects in a row hold something that is refused by itself?"""
-    return "\\ud" in text or re.search("NaN|Infinity|[eE.]", text) is not None
+def misplaced(value: Any, place: Place, around: tuple[tuple[Any, Place], ...] = ()) -> bool:
+    """May the bracket that the text lacked have been lost earlier, so that a key stands one object too deep?
+
+    Only what was open at the end can hold such a key, and its first key is not one.
+    """
+    if isinstance(value, list) and value:
+        return misplaced(value[-1], place.child(len(value) - 1), around)
+    if not isinstance(value, dict) or not value:
+        return False
+    for key in list(value)[1:]:
+        if any(key in outer_place.declares() and key not in outer for outer, outer_place in around):
+            return True
+    last = list(value)[-1]
+    return misplaced(value[last], place.child(last), (*around, (value, place)))
+
+
+def cut_in(text: str) -> bool:
+    """Is it an object that ends too early, and nothing else? Else which fault is told is open."""
+    try:
+        Reader(text).whole()
+    except Cut:
+        # In a number, or with its last bracket there, it may also be no JSON.
+        return (
+            text.lstrip(SPACE)[:1] == "{"
+            and text[-1:] not in "0123456789.eE+-"
+            and text.rstrip()[-1] not in "}]"
+        )
+    except (Broken, Refused):
+        pass
+    return False
+
+
+def is_plain(text: str) -> bool:
+    """Is it JSON without any damage but what the first step mends?"""
+    try:
+        Reader(text).whole()
+    except (Broken, Cut, Refused):
+        return False
+    return True
 
 
 def well_encoded(text: str) -> None:
@@ -573,7 +654,10 @@ def looks_like_json(text: str) -> bool:
     start = text.strip()
     if start[:1] in ("{", "[", '"', "'", "<", "`", "“") or re.search(r'\{\s*"', text):
         return True
-    named = {"true", "false", "null", "True", "False", "None", "NaN", "Infinity", "-Infinity"}
+    for part in start.split('"')[1:]:
+        if part.lstrip(SPACE)[:1] == ":" or (part.strip(SPACE) and not part.strip(SPACE + "]}")):
+            return True  # the rest of an object that lost its beginning
+    named = {"true", "false", "null", "True", "False", "None", "NaN", "Infinity", "-Infinity", "undefined"}
     return start in named or re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]+)?", start) is not None
 
 

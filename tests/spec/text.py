@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 CLOSER = {"{": "}", "[": "]"}
+SPACE = " \t\r\n"
 
 
 class Refused(Exception):
