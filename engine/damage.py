@@ -34,8 +34,8 @@ _IN_SINGLE = re.compile(r'\\(.)|"', re.DOTALL)
 _FOREIGN = re.compile(r"\\(?:\\|(?P<foreign>['xUNav0-9]|u(?:\{|[0-9a-fA-F]{1,3}(?![0-9a-fA-F]))))")
 _FOREIGN_IN_SINGLE = re.compile(r"\\(?:\\|(?P<foreign>[xUNav0-9\n]|u(?![0-9a-fA-F]{4})))")
 # In a text with a backslash that is no escape these may be none either: `\bfoo`, `src\new`.
-_DOUBTFUL = re.compile(r"(?P<inside>[A-Za-z0-9_]\\[nrt](?=[A-Za-z]))|\\(?P<doubtful>[bf])|\\.", re.DOTALL)
-_PATH_START = re.compile(r"[A-Za-z]:\\|\\\\[^\\]")
+_DOUBTFUL = re.compile(r"(?:\\[nrt]){2,}|(?P<doubtful>\\[bf]|\\[nrt](?=[A-Za-z]))|\\.", re.DOTALL)
+_PATH_START = re.compile(r"[A-Za-z]:\\|\\\\(?:\\\\)?[^\\]")
 _SEGMENT = r"[^\\/:*?\"<>|\s]++(?: [^\\/:*?\"<>|\s]++)*+(?<![.,;!])"
 _WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}}))(?:\\{_SEGMENT})++\\?")
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -448,7 +448,7 @@ class _Mender:
         self._quote(found)
         if kind == "text":
             return raw
-        inner = raw[1:-1]
+        inner, escaped = raw[1:-1], False
         if not self.stack and "\\" in inner:
             raise _Refused(_BACKSLASH)  # JSON text in other quotes: whose escapes these are is a guess
         if kind == "token":
@@ -461,20 +461,26 @@ class _Mender:
         if kind == "single":
             if any(found["foreign"] for found in _FOREIGN_IN_SINGLE.finditer(inner)):
                 raise _Refused(_BACKSLASH)
+            escaped = "\\'" in inner
             inner = _IN_SINGLE.sub(_in_double, inner)
         if kind != "loose":
             self._fix("quotes")
         if _CONTROL.search(inner):
             self._fix("control-characters")
         if "\\" in inner:
-            inner = self._escapes(inner)
+            inner = self._escapes(inner, escaped)
         return f'"{inner}"'
 
-    def _escapes(self, inner: str) -> str:
-        """What is no escape of JSON is a literal backslash; in a Windows path with such a one, all are."""
+    def _escapes(self, inner: str, escaped: bool) -> str:
+        """What is no escape of JSON is a literal backslash; in a Windows path with such a one, all are.
+
+        `escaped`: a single quote was escaped in single quotes, so somebody did escape.
+        """
         mended = _ESCAPE.sub(_literal, inner)
         if mended == inner:
             return inner
+        if escaped:
+            raise _Refused(_BACKSLASH)
         self._fix("escapes")
         if _PATH_START.match(inner):
             if not _WINDOWS_PATH.fullmatch(inner):
@@ -482,7 +488,7 @@ class _Mender:
             return inner.replace("\\", "\\\\")
         if any(found["foreign"] for found in _FOREIGN.finditer(inner)):
             raise _Refused(_BACKSLASH)
-        if any(found["doubtful"] or found["inside"] for found in _DOUBTFUL.finditer(inner)):
+        if any(found["doubtful"] for found in _DOUBTFUL.finditer(inner)):
             raise _Refused(_BACKSLASH)
         return mended
 

@@ -6,6 +6,7 @@ files of their own.
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import os
@@ -217,12 +218,22 @@ def layers(value: Any) -> Iterator[Any]:
         yield value
         if isinstance(value, str):
             for text in (value, value + "}", value + "]}", value + "}}", value + "]"):
-                try:
-                    inner = json.loads(text, strict=False)
-                except ValueError:
-                    continue
-                yield from layers(inner)
-                break
+                inner = written(text)
+                if inner is not None:
+                    yield from layers(inner)
+                    break
+
+
+def written(text: str) -> Any:
+    """The value that JSON text, or text in Python's way, is; None where it is neither."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        return None
 
 
 def told(result: Any, sent: list[Any]) -> bool:
