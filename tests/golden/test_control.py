@@ -80,7 +80,7 @@ def engine(rules: str = "") -> callgate.Engine:
 
 # A text of nothing but encoded characters looks the same whether Grok encoded it or meant it, and its pack
 # decodes it in some fields. These calls are well formed for a reader all the same.
-ENCODED = {"markup.html-entities", "markup.entity-alone", "markup.double-encoded", "markup.path-tag"}
+ENCODED = {"markup.html-entities"}
 
 
 def may_decode(model: str | None, name: str, call: Any) -> bool:
