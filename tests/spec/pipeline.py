@@ -145,7 +145,10 @@ class Pipeline:
         self.stopped = stop == "length"
         try:
             original, bare = self.envelope(arguments, text, stop)
-            self.swallowed(original)
+            try:
+                self.swallowed(original)
+            except Refused as refused:
+                raise Refused("any" if bare and self.stopped else refused.code) from None  # two faults
             final = self.middle(original, bare)
             effect = self.permission(final, original)
             if effect == "deny":
