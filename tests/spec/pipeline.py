@@ -578,6 +578,8 @@ def fits(segments: tuple[Any, ...], path: Path) -> bool:
 
 def left_over(text: str) -> bool:
     """Is the text a word for nothing or what is left of a damaged list? Stricter than the page: no guess."""
+    if not text.replace("\\n", "").strip():
+        return True  # blank, with line ends written as two characters
     if text in ("", "undefined", "true", "false", "null", "True", "False", "None"):
         return True
     return text.startswith(("[", "{", '"', "'", "('", '("')) or (text[0] == "<" and text[-1] == ">")
