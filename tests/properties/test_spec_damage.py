@@ -58,6 +58,20 @@ DOUBTFUL = [
 ]
 
 
+# Other calls in which the two differ: the schema of `a`, the call.
+ITEMS = {"type": "array", "items": {"type": "string"}}
+DIFFER: list[tuple[Any, Any]] = [
+    # Several lines, or what stands between tags, are no item of a list.
+    (ITEMS, {"a": "ok\nrm -rf x"}),
+    (ITEMS, {"a": "\nfoo"}),
+    (ITEMS, {"a": "<invoke>a, b</invoke>"}),
+    # A word that is text in one language and a value in another.
+    ({"anyOf": [{"type": "string"}, {"type": "null"}]}, '{"a": True}'),
+    # Words before a damaged object make it no bare text, in JSON text neither.
+    ({}, '"Here is the call: {a: x y}"'),
+]
+
+
 # Damage of single tokens: the kinds of token, and what it may be written as ------------------------
 
 
@@ -220,3 +234,10 @@ def test_what_the_unit_tests_send_is_read_alike(text: str) -> None:
 @pytest.mark.parametrize("text", DOUBTFUL)
 def test_an_escape_that_may_begin_a_name_is_refused(text: str) -> None:
     agree(Call("", SCHEMA, text, True))
+
+
+@pytest.mark.parametrize(("schema", "sent"), DIFFER)
+@pytest.mark.xfail(reason="more is taken than the pages say", strict=True)
+def test_what_the_pages_leave_alone_is_refused(schema: Any, sent: Any) -> None:
+    whole = {"type": "object", "properties": {"a": schema}}
+    agree(Call("tool edit { root /a }" if schema == {} else "", whole, sent, isinstance(sent, str)))

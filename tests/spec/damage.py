@@ -215,7 +215,10 @@ class Mender(Reader):
         self.next()
         if "braces" in self.fixes:
             raise Broken
-        value = self.item(self.place)
+        try:
+            value = self.item(self.place)
+        except Cut:
+            raise Cut(None) from None  # two brackets of different worth are missing
         self.open = ""
         self.around()
         if self.at == len(self.text):

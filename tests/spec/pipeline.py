@@ -145,7 +145,10 @@ class Pipeline:
         self.stopped = stop == "length"
         try:
             original, bare = self.envelope(arguments, text, stop)
-            self.swallowed(original)
+            try:
+                self.swallowed(original)
+            except Refused as refused:
+                raise Refused("any" if bare and self.stopped else refused.code) from None  # two faults
             final = self.middle(original, bare)
             effect = self.permission(final, original)
             if effect == "deny":
@@ -253,7 +256,7 @@ class Pipeline:
         """The text with the brackets that it lacks."""
         if stop == "length" or self.off("envelope.complete"):
             raise Refused("truncated")
-        reader = Reader(text.rstrip() + str(cut.closers))
+        reader = Reader(text.rstrip(SPACE) + str(cut.closers))
         value = reader.whole()
         self.change("envelope.complete")
         return reader, value
@@ -273,7 +276,7 @@ class Pipeline:
                     return GONE
                 if cut.closers is None or stop == "length" or self.off("envelope.complete"):
                     raise Refused("truncated" if plain_cut else "any") from None
-                value, fixes = mend(text.rstrip() + cut.closers, place, tokens, phrases)
+                value, fixes = mend(text.rstrip(SPACE) + cut.closers, place, tokens, phrases)
                 fixes.add("complete")
         except Broken:
             if readings == 0 and not looks_like_json(text) and not led_in(text, place, phrases):
@@ -406,7 +409,7 @@ class Pipeline:
         root = next((each for each in self.rules.specs if each.keyword == "root"), None)
         if not isinstance(text, str) or looks_like_json(text) or root is None or self.off("repair.wrap-root"):
             return text
-        if led_in(text, self.root, self.rules.phrases):
+        if not text.strip() or led_in(text, self.root, self.rules.phrases):
             return text
         value: Any = [text] if root.clauses.get("in-array") else text
         segments = root.selectors[0].segments
@@ -502,7 +505,12 @@ class Pipeline:
         one_line = isinstance(here, str) and len(here.splitlines()) == 1 and not left_over(here.strip())
         one_line = one_line and not set(here) & {",", ";"}
         one_line = one_line and not led_in(here, None, self.rules.phrases)
-        wrappable = one_line or (isinstance(here, dict) and not item)
+        # `{"0": …}` and `{"edit": […]}` are lists in another form.
+        listlike = isinstance(here, dict) and (
+            (here != {} and all(key.isdigit() for key in here))
+            or (len(here) == 1 and isinstance(next(iter(here.values())), list))
+        )
+        wrappable = one_line or (isinstance(here, dict) and not item and not listlike)
         if wrappable and "array" in types and place.accepts([here]):
             found.append(("repair.wrap-array", [here]))
         if isinstance(here, list) and len(here) == 1 and place.accepts(here[0]):
@@ -571,6 +579,8 @@ def fits(segments: tuple[Any, ...], path: Path) -> bool:
 
 def left_over(text: str) -> bool:
     """Is the text a word for nothing or what is left of a damaged list? Stricter than the page: no guess."""
+    if not text.replace("\\n", "").strip():
+        return True  # blank, with line ends written as two characters
     if text in ("", "undefined", "true", "false", "null", "True", "False", "None"):
         return True
     return text.startswith(("[", "{", '"', "'", "('", '("')) or (text[0] == "<" and text[-1] == ">")
@@ -612,12 +622,11 @@ def cut_in(text: str) -> bool:
     try:
         Reader(text).whole()
     except Cut:
-        # In a number, or with its last bracket there, it may also be no JSON.
-        return (
-            text.lstrip(SPACE)[:1] == "{"
-            and text[-1:] not in "0123456789.eE+-"
-            and text.rstrip()[-1] not in "}]"
+        # In a number or a comment, or with its last bracket there, it may also be no JSON.
+        other = (
+            any(text.rstrip().endswith(each) for each in [*"0123456789.eE+-}]"]) or "/" in text or "#" in text
         )
+        return text.lstrip(SPACE)[:1] == "{" and not other
     except (Broken, Refused):
         pass
     return False
@@ -673,7 +682,7 @@ def texts_in(value: Any, name: str = "") -> list[tuple[str, str]]:
 def markup(text: str, name: str, lacking: set[str]) -> str | None:
     """The code for a value that holds the call's own markup, or None."""
     tag = r"</?(?:param(?:eter)?(?:[ =][^<>]*)?|arg_key|arg_value|invoke|tool_call|function_calls?)>"
-    if re.fullmatch(rf"\s*(?:{tag}\s*)+", text) or text.strip() == f"</{name}>":
+    if re.fullmatch(rf"\s*(?:(?:{tag}|</{re.escape(name)}>)\s*)+", text):
         return "lost-arguments"
     begins = r"<param(?:eter)?(?: name)?=[\"']?([^\"'<>\s]+)|<arg_key>\s*([^<>]+?)\s*</arg_key>"
     for found in re.finditer(begins, text):
