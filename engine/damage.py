@@ -43,10 +43,12 @@ _COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
 _OPEN_KEY = re.compile(r'[ \t\r\n]*+"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
+_TYPE_OF = {"True": "boolean", "False": "boolean", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
 _DECODER = json.JSONDecoder()
 _CLOSER = {"{": "}", "[": "]"}
+_NO_KEYS = frozenset({*_LITERALS, *_PLAIN_WORDS})
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
 
@@ -82,7 +84,20 @@ class _Mender:
     """One pass. `state` is what is wanted: a `value`, a `key`, a `colon`, or what comes `after` a value."""
 
     __slots__ = (
-        *("at", "comma", "complete", "depth", "kinds", "last", "lexicon", "looked", "opened", "out", "outer"),
+        *(
+            "at",
+            "comma",
+            "complete",
+            "depth",
+            "kinds",
+            "last",
+            "lexicon",
+            "looked",
+            "lost",
+            "opened",
+            "out",
+            "outer",
+        ),
         *(
             "place",
             "quoted",
@@ -121,6 +136,7 @@ class _Mender:
         self.opened = ""  # the bracket that the last top-level value began with
         self.outer = False  # a redundant outer brace is open
         self.separated = False  # a comma stands after a whole object
+        self.lost = False  # the closing quote of a key
         self.quoted = False  # a text stands on this line, as far as was looked
         self.looked = 0
 
@@ -383,8 +399,8 @@ class _Mender:
         if word in place.words:
             self._fix("bare-value")
             return f'"{word}"'
-        if word not in _LITERALS or place.types == {"string"}:
-            raise _Refused(_UNQUOTED)
+        if word not in _LITERALS or ("string" in place.types and _TYPE_OF[word] not in place.types):
+            raise _Refused(_UNQUOTED)  # Python's text of the value, or JSON's
         self._fix("literals")
         return _LITERALS[word]
 
@@ -414,7 +430,7 @@ class _Mender:
             if not self._open_key():
                 raise _Refused(NOT_JSON if self.text[found.end() :].strip() else TRUNCATED)
             return
-        if kind in ("number", "infinite"):
+        if kind in ("number", "infinite") or (kind == "word" and found[kind] in _NO_KEYS):
             raise _Refused(NOT_JSON)
         self._item()
         self.at = found.end()
@@ -435,6 +451,7 @@ class _Mender:
             return False
         self._item()
         self._fix("keys")
+        self.lost = True
         self.at = found.end()
         written = f'"{found["name"]}"'
         self.out += (written, ":")
@@ -517,7 +534,7 @@ class _Mender:
             certain = self.last not in ("number", "single", "curly", "token")
         if self.state != "after" or not (certain and self.complete and self.opened == "{"):
             raise _Refused(TRUNCATED)
-        if self.outer or self.texts or "comments" in self.kinds:
+        if self.outer or self.texts or self.lost or "comments" in self.kinds:
             raise _Refused(TRUNCATED)
         self._fix("complete")
         self.out += (_CLOSER[mark] for mark in reversed(self.stack))

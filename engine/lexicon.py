@@ -38,7 +38,7 @@ _ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
 _SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
 _LOOSE_PAIR = (
-    rf"{_BLANK}(?:(?P<key>{_TEXT})|(?P<name>[A-Za-z_$][\w$]*+)\"?|(?P<single>{_SIMPLE})){_BLANK}:"
+    rf"{_BLANK}(?:(?P<key>{_TEXT})|(?P<name>(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+)\"?|(?P<single>{_SIMPLE})){_BLANK}:"
     rf"{_BLANK}(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})){_BLANK}(?:(?P<comma>,)|(?=\}}))"
 )
 _TOKENS = (

@@ -347,7 +347,12 @@ _NAMED = re.compile(r"[ \t\r\n]{0,64}[\"']?([A-Za-z0-9_-]{1,64})[\"']?[ \t]{0,8}
 def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
     """`repair.wrap-root`: bare text that does not look like JSON becomes the field that `root` names."""
     root = plan.root
-    if root is None or "repair.wrap-root" in plan.off or not text.strip() or looks_like_json(text):
+    if (
+        root is None
+        or "repair.wrap-root" in plan.off
+        or not text.strip()
+        or looks_like_json(after_words(text, plan.speech))
+    ):
         return text
     named = _NAMED.match(after_words(text, plan.speech))
     if named is not None and named[1] in plan.declared:

@@ -218,7 +218,8 @@ def _casts(here: Json, place: View, repairs: Repairs, text_too: bool) -> Iterato
             text = ("true" if here else "false") if type(here) is bool else str(here)
             yield "repair.scalar-to-text", text, "{place} takes text; put the value in quotes."
     if "array" in types and (
-        isinstance(here, dict) or (isinstance(here, str) and _one_line(after_words(here, repairs.speech)))
+        isinstance(here, dict)
+        or (isinstance(here, str) and _one_line(here) and _one_line(after_words(here, repairs.speech)))
     ):
         if not (isinstance(here, dict) and _is_list(here)):
             yield "repair.wrap-array", [here], "{place} takes an array; send a list, also for one item."

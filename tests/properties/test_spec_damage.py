@@ -237,7 +237,6 @@ def test_an_escape_that_may_begin_a_name_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("schema", "sent"), DIFFER)
-@pytest.mark.xfail(reason="more is taken than the pages say", strict=True)
 def test_what_the_pages_leave_alone_is_refused(schema: Any, sent: Any) -> None:
     whole = {"type": "object", "properties": {"a": schema}}
     agree(Call("tool edit { root /a }" if schema == {} else "", whole, sent, isinstance(sent, str)))

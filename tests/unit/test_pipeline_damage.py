@@ -253,6 +253,14 @@ REFUSED: list[tuple[str, str]] = [
     ('{"tags": ["a",, "b"]}', "not-json"),
     # a word that is text in one language and a value in another
     ('{"path": True}', "not-json"),
+    ('{True: "a"}', "not-json"),
+    ('{null: "a"}', "not-json"),
+    # a key that lost its quote, and a cut: as JSON reads it the cut is inside a text
+    ('{"ok: true', "truncated"),
+    # escapes that may begin names
+    (r'{"path": "..\new\Dev"}', "not-json"),
+    (r'{"path": "\\\\srv\Dev"}', "not-json"),
+    (r"{'path': 'C:\it\'s'}", "not-json"),
     # xml that may be more, or something else
     ("<path> a </path>", "not-json"),
     ("<text><![CDATA[a]]></text>", "not-json"),
@@ -331,6 +339,19 @@ def test_damaged_text_in_a_field_is_left_where_plain_text_may_be_meant() -> None
     assert engine.check("t", {"a": "['a', 'b']"}).outcome is Outcome.UNREPAIRABLE
 
 
+def test_true_where_text_and_no_boolean_is_wanted_is_refused() -> None:
+    for kind in ("anyOf", "oneOf"):
+        schema = {"properties": {"v": {kind: [{"type": "string"}, {"type": "null"}]}}}
+        engine = callgate.compile("", tools={"t": schema})
+        assert engine.check_text("t", '{"v": True}').outcome is Outcome.UNREPAIRABLE
+        assert engine.check_text("t", '{"v": None}').arguments == {"v": None}
+
+
+def test_several_lines_are_no_item_whatever_word_begins_them() -> None:
+    for text in ("ok\nrm -rf x", "\nfoo", "Sure!\n- a", "<invoke>a</invoke>"):
+        assert sent(json.dumps({"tags": text})).outcome is Outcome.UNREPAIRABLE, text
+
+
 def test_a_fix_that_is_switched_off_is_off_in_fields_too() -> None:
     sent_field = json.dumps({"tags": "['a']"})
     assert sent(sent_field, 'disable envelope.quotes because "a test"').outcome is Outcome.UNREPAIRABLE
@@ -364,6 +385,7 @@ def test_words_before_a_damaged_object_make_it_no_bare_text() -> None:
         "Arguments: path=ls",
     ):
         assert sent(text, rules).outcome is Outcome.UNREPAIRABLE, text
+    assert sent('"Here is the call: {path: ls}"', rules).outcome is Outcome.UNREPAIRABLE
     for text in ("ok", "Sure, I will", "done with it"):
         assert sent(text, rules).arguments == {"path": text}
 
