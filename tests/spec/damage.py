@@ -70,6 +70,7 @@ class Mender(Reader):
         self.phrases = sorted((*PHRASES, *phrases), key=len, reverse=True)
         self.fixes: set[str] = set()
         self.ended = -1  # where the last text ended
+        self.lost = False  # the closing quote of a key
         # What was read last: a mark, a number, a string, a sure string (in JSON's quotes), a bare word, a
         # word of JSON, or a container.
         self.last = "mark"
@@ -125,7 +126,7 @@ class Mender(Reader):
     def next(self, after_value: bool = False) -> str:
         self.blanks()
         if self.at == len(self.text):
-            complete = (
+            complete = not self.lost and (
                 after_value
                 and "comments" not in self.fixes
                 and self.last in ("sure string", "word", "container")
@@ -436,7 +437,8 @@ class Mender(Reader):
                     raise
             if self.text[start] != '"':
                 raise Broken
-            # The closing quote may be lost.
+            # The closing quote may be lost; then no cut is right after a value, as JSON reads it.
+            self.lost = True
             self.at, self.fixes = start + 1, fixes
             key = self.name()
             while self.here() in (" ", "\t"):
@@ -445,6 +447,8 @@ class Mender(Reader):
                 raise Broken
         else:
             key = self.name()
+            if key in ("True", "False", "None", "true", "false", "null", "NaN", "Infinity"):
+                raise Broken  # a value, and no name
             if self.here() == '"':
                 self.at += 1
             if self.next() != ":":
