@@ -47,6 +47,7 @@ _TYPE_OF = {"True": "boolean", "False": "boolean", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
 _PLAIN_WORDS = ("true", "false", "null")
 _DECODER = json.JSONDecoder()
+_MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
 _NO_KEYS = frozenset({*_LITERALS, *_PLAIN_WORDS})
 _PREFIX = 255  # past this index all items of an array are taken to be alike
@@ -219,6 +220,14 @@ class _Mender:
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
         while True:
             state, run = self.state, None
+            here = text[self.at : self.at + 1]
+            if here in _MARKS and _MARKS[here] == state:
+                # A mark where it belongs needs no look at what else might stand there.
+                self.at += 1
+                self._mark(here)
+                if not self.stack and self.state == "after":
+                    break
+                continue
             if state == "key":
                 run = pairs.match(text, self.at)
                 loose = pair.match(text, self.at) if run is None else None
@@ -371,14 +380,17 @@ class _Mender:
             self.where[-1] += 1
 
     def _value(self, kind: str, found: re.Match[str]) -> None:
-        if kind == "flat" and len(self.stack) >= self.depth:
+        if kind in ("flat", "trailing") and len(self.stack) >= self.depth:
             raise _Refused(TOO_DEEP)
         self._item()
         self.at = found.end()
         written = found[kind]
         if kind == "infinite":
             raise _Refused(BAD_NUMBER)
-        if kind == "flat":
+        if kind == "trailing":
+            self._fix("commas")
+            written = written[: written.rindex(",")] + "}"
+        if kind in ("flat", "trailing"):
             self._quote(found)
         elif kind == "word":
             written = self._word(written)
@@ -422,7 +434,7 @@ class _Mender:
         return self.views[level].child(str(min(here, _PREFIX)))
 
     def _key(self, kind: str, found: re.Match[str]) -> None:
-        if kind == "flat":  # an object in place of a key
+        if kind in ("flat", "trailing"):  # an object in place of a key
             self.at = found.start(kind) + 1
             self._mark(found[kind][0])
             return

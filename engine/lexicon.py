@@ -43,6 +43,7 @@ _LOOSE_PAIR = (
 )
 _TOKENS = (
     rf"(?P<flat>{_FLAT})",
+    rf"(?P<trailing>\{{(?:{_PAIR},)++{_BLANK}\}})",  # the same object with a comma too many at its end
     rf"(?P<commas>,(?:{_BLANK},)++)",
     r"(?P<mark>[{}\[\],:])",
     rf"(?P<text>{_TEXT})",
