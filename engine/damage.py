@@ -280,22 +280,26 @@ class _Mender:
 
     def _pair(self, found: re.Match[str]) -> None:
         """Take one entry of an object with a scalar, whose key or text stands in other quotes or in none."""
-        key, name, single, scalar, text, comma = found.groups()
+        key, name, single, scalar, text, word, loose, comma = found.groups()
         if self.comma:
             self.out.append(",")
         if key is None:
             self._fix("quotes" if name is None else "keys")
             key = f'"{single[1:-1] if name is None else name}"'
-        if scalar is None:
-            self._fix("quotes")
-            scalar = f'"{text[1:-1]}"'
-        self.out += (key, ":", scalar)
         self.where[-1] = key
-        self.comma = comma is not None
-        self.state = "key" if self.comma else "after"
-        self.last = "single" if text is not None else "text"
+        self.comma, self.last = False, "text"
         self.at = found.end()
         self._quote(found)
+        if text is not None:
+            self._fix("quotes")
+            scalar, self.last = f'"{text[1:-1]}"', "single"
+        elif word is not None:
+            scalar = self._word(word)
+        elif loose is not None:
+            scalar = self._string("loose", found)
+        self.out += (key, ":", scalar)
+        self.comma = comma is not None
+        self.state = "key" if self.comma else "after"
 
     def _quote(self, found: re.Match[str]) -> None:
         """A text ended here, or may have."""

@@ -36,10 +36,12 @@ _ITEM = rf"{_BLANK}(?:{_SCALAR}|{_FLAT}){_BLANK}"
 _PAIRS = rf"(?:{_PAIR},(?={_BLANK}\"))++"
 _ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
+_LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
 _LOOSE_PAIR = (
     rf"{_BLANK}(?:(?P<key>{_TEXT})|(?P<name>(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+)\"?|(?P<single>{_SIMPLE})){_BLANK}:"
-    rf"{_BLANK}(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})){_BLANK}(?:(?P<comma>,)|(?=\}}))"
+    rf"{_BLANK}(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})|(?P<word>True|False|None)\b"
+    rf"|(?P<loose>{_LOOSE})){_BLANK}(?:(?P<comma>,)|(?=\}}))"
 )
 _TOKENS = (
     rf"(?P<flat>{_FLAT})",
@@ -50,7 +52,7 @@ _TOKENS = (
     rf"(?P<number>{_NUMBER})",
     r"(?P<infinite>-?Infinity\b|NaN\b)",
     r"(?P<word>[A-Za-z_$][\w$]*+(?:[.-][\w$]++)*+)",
-    r'(?P<loose>"[^"\\]*+(?:\\.[^"\\]*+)*+")',
+    rf"(?P<loose>{_LOOSE})",
     r"(?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')",
     r"(?P<curly>[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛])",
     rf"(?P<control>{_UNSEEN})",
@@ -101,7 +103,10 @@ def lexicon(speech: Speech) -> Lexicon:
         re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
         re.compile(_PAIRS),
         # A token that begins like a quote is looked at before quotes are.
-        re.compile(f"(?!){_LOOSE_PAIR}" if any(each[0] in "'\"" for each in speech.quotes) else _LOOSE_PAIR),
+        re.compile(
+            f"(?!){_LOOSE_PAIR}" if any(each[0] in "'\"" for each in speech.quotes) else _LOOSE_PAIR,
+            re.DOTALL,
+        ),
         re.compile(_ITEMS),
         re.compile(f"{_ITEM},"),
         re.compile("|".join(around)),
