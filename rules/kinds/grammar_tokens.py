@@ -19,7 +19,8 @@ class GrammarTokens(Kind):
     kept, but for a key from which a token went: it loses what is around it. Only for the models of `for`;
     under the policy `conservative` it observes.
 
-    A text with tokens inside is about them and stays as it is, arrays are not entered, and a text or key that
+    A text with tokens inside is about them and stays as it is; so does one with tokens at one end alone and
+    a blank beside them; arrays are not entered, and a text or key that
     is nothing but tokens is left alone. Where a key would become one that is there already, that key and its
     value stay as they are.
     """
@@ -75,6 +76,10 @@ def strip_tokens(text: str, with_space: bool = False) -> str:
         while start < end and text[end - 1].isspace():
             end -= 1
     bare = text[start:end]
+    if not with_space and bare and (start == 0) != (end == len(text)):
+        # A token at one end with a blank beside it belongs to a sentence, or to a command.
+        if (bare[0] if start else bare[-1]).isspace():
+            return text
     return text if not bare or any(token in bare for token in TOKENS) else bare
 
 

@@ -230,6 +230,10 @@ def untoken(text: str, key: bool = False) -> str:
         if key and bare != text:
             bare = bare.strip()
         if bare == before:
+            if not key and bare != text and bare[:1].isspace() and text.endswith(bare):
+                return text  # a sentence about the token, or a command
+            if not key and bare != text and bare[-1:].isspace() and text.startswith(bare):
+                return text
             return text if not bare or any(token in bare for token in TOKENS) else bare
 
 

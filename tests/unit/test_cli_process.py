@@ -93,7 +93,11 @@ def test_what_is_said_on_a_closed_error_stream_does_not_land_among_the_verdicts(
 
 def test_an_interrupt_ends_with_130_and_what_was_judged_stands(rules: str) -> None:
     with subprocess.Popen(
-        [*COMMAND, "run", rules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "run", rules],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # it may be ignored here
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -682,6 +682,7 @@ def test_anchors_stay_under_an_anchored_pattern() -> None:
         ({"a": "<arg_value></arg_value>", "</arg_key>": 1}, None),
         ({"a": "<arg_value>\n<arg_value>x"}, None),
         ({"a": "<arg_key>p</arg_key><arg_value>/a</arg_value>"}, None),
+        ({"a": "grep -rn <arg_key>", "b": "<arg_value> leaks"}, None),
         ({"a": ["<arg_value>x"], "b": {"c": "<arg_value>x"}}, None),
         ({"<arg_key>a": "<arg_value>x", "a": 2}, None),
         ({"<arg_key>a": 1, "a</arg_key>": 2}, None),
