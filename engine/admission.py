@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..rules.primitive import Answer, BoundError, PrimitiveKind, PrimitiveSchema, admit
 from .errors import CallgateError
@@ -36,8 +37,7 @@ class CandidateError(CallgateError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """Field names with their values, in order. Make it with `create`, which refuses inexact types."""
 
     fields: tuple[tuple[str, Primitive], ...] = ()
@@ -101,8 +101,7 @@ class _Missing:
 MISSING = _Missing()
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(Struct, frozen=True):
     """What the host around a tool can do."""
 
     deny: bool = True
@@ -110,8 +109,7 @@ class Adapter:
     retry: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A candidate on its way. `phase`: `pre` or `post`. `event`: `tool.call`, `tool.failure` or another."""
 
     candidate: Candidate
@@ -145,6 +143,8 @@ class Attempt:
         Raises:
             CandidateError: something is of another type.
         """
+        from hashlib import blake2b  # what never digests need not load it
+
         self.check()
         digest = blake2b(digest_size=16)
         parts: list[Primitive] = [self.phase, self.event, self.target]
@@ -200,8 +200,7 @@ class Verb(StrEnum):
     ABSTAIN = "abstain"
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """What one policy says. `reason` is a stable word; `successor` the whole candidate of a repair;
     `available` what an observation would have made of the value. An observation never asks for a retry."""
 
@@ -240,8 +239,7 @@ class Policy(Protocol):
     def propose(self, attempt: Attempt) -> Proposal: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveTypistPolicy:
+class PrimitiveTypistPolicy(Struct, frozen=True):
     """Exact values pass, two canonical spellings are repaired, all else is denied (`rules/primitive.py`)."""
 
     owns: frozenset[str] = frozenset({FIELD})
@@ -274,8 +272,7 @@ class Admission(StrEnum):
     ABSTAIN = "abstain"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What becomes of an attempt.
 
     `enacted` is what may run: the successor on `replace`, else the candidate as it came. `digest` is the
@@ -296,8 +293,7 @@ class Decision:
     retry: str = "never"
 
 
-@dataclass(frozen=True, slots=True)
-class _Combined:
+class _Combined(Struct, frozen=True):
     verb: Verb
     reason: str = ""
     successor: Candidate | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from ..grammar.ast import Json
 from ..rules.kind import Phase
 from . import messages
+from .admission import Policy
 from .condition import Env
 from .domain import Limits, Refusal, value_fault
 from .errors import InputError
@@ -19,7 +20,7 @@ from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
 from .tools import Tools, own_copy, read_tools
-from .verdict import Change, Outcome, Verdict
+from .verdict import Change, Failure, Observation, Outcome, Verdict
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -37,7 +38,8 @@ class Engine:
     """Rules and tools, compiled for each (tool, model) on first use. Serves every thread.
 
     `tools`: the registered tools, or None: every name is registered, with no schema of its own.
-    `prepare`: the tool owner's hooks by tool name; each gets a deep copy of the arguments.
+    `prepare`: the tool owner's hooks by tool name; each gets a deep copy of the arguments. `policies`: what
+    the host adds to the admission of places under a `bound`; one that raises denies.
     """
 
     def __init__(
@@ -47,8 +49,10 @@ class Engine:
         *,
         limits: Limits | None = None,
         prepare: Mapping[str, Hook] | None = None,
+        policies: Sequence[Policy] = (),
     ) -> None:
         self.rules = rules
+        self._policies = tuple(policies)
         self.limits = limits or Limits()
         self._given = own_copy(tools)
         self._tools = read_tools(self._given)
@@ -71,11 +75,11 @@ class Engine:
         return self._source.packs
 
     def __reduce__(self) -> tuple[Callable[..., Engine], tuple[Any, ...]]:
-        return _rebuild, (self.rules, self._given, self.limits, self._prepare)
+        return _rebuild, (self.rules, self._given, self.limits, self._prepare, self._policies)
 
     def with_tools(self, tools: Tools | None) -> Engine:
         """The same rules over other tools."""
-        return Engine(self.rules, tools, limits=self.limits, prepare=self._prepare)
+        return Engine(self.rules, tools, limits=self.limits, prepare=self._prepare, policies=self._policies)
 
     def check(
         self,
@@ -126,6 +130,43 @@ class Engine:
         if type(text) is not str:
             raise InputError(f"argument text must be text, not `{type(text).__name__}`")
         return self._check(tool, text, model, schema, context, stop_reason, text=True)
+
+    def tool_schemas(self, model: str | None = None) -> dict[str, Json]:
+        """The tools' schemas by name, tightened by the bounds in force, for hosts that send them to a model.
+
+        A tool without a schema has `{"type": "object"}` and its bounds.
+        """
+        from .tightened import tightened
+
+        return {
+            name: tightened(tool.schema.document if tool.schema is not None else None, self.plan(name, model))
+            for name, tool in (self._tools or {}).items()
+        }
+
+    def observe_failure(
+        self,
+        tool: str,
+        arguments: object,
+        error: str = "",
+        *,
+        model: str | None = None,
+        schema: Json = None,
+        context: Mapping[str, Json] | None = None,
+    ) -> Failure:
+        """What would have been repaired in arguments that a tool refused; nothing is to be sent again.
+
+        `error`: what the tool said; it is not looked into.
+        """
+        if type(error) is not str:
+            raise InputError(f"the error must be text, not `{type(error).__name__}`")
+        verdict = self.check(tool, arguments, model=model, schema=schema, context=context)
+        return Failure(
+            verdict.tool,
+            tuple(
+                Observation(each.rule, each.kind, each.path, "would have been repaired")
+                for each in verdict.changes
+            ),
+        )
 
     def plan(self, tool: str, model: str | None = None) -> Plan:
         """What applies to a registered tool and a model, compiled."""
@@ -184,6 +225,7 @@ class Engine:
                 self.limits,
                 prepare=self._prepare.get(tool),
                 mutates=known is not None and known.mutates,
+                policies=self._policies,
             )
             entry = (make_gate(plan), plan)
             if len(plans) >= _PLANS:
@@ -265,5 +307,11 @@ def _context(context: object) -> Mapping[str, Json]:
     return context
 
 
-def _rebuild(rules: RuleSet, tools: Tools | None, limits: Limits, prepare: Mapping[str, Hook]) -> Engine:
-    return Engine(rules, tools, limits=limits, prepare=prepare)
+def _rebuild(
+    rules: RuleSet,
+    tools: Tools | None,
+    limits: Limits,
+    prepare: Mapping[str, Hook],
+    policies: tuple[Policy, ...],
+) -> Engine:
+    return Engine(rules, tools, limits=limits, prepare=prepare, policies=policies)

@@ -82,8 +82,9 @@ class _Writer:
 
     def write(self) -> Gate:
         root = _Node()
-        deep = [step for step in self.plan.steps if len(step.segments) > _NESTED]
-        for step in self.plan.steps:
+        steps = (*self.plan.steps, *self.plan.bounds)
+        deep = [step for step in steps if len(step.segments) > _NESTED]
+        for step in steps:
             if step in deep:
                 continue
             node = root
@@ -240,7 +241,8 @@ class _Writer:
             tests.append(f"({Template(step.action.guard).safe_substitute(names)})")
         if step.condition is not None:
             place = "v" if step.at_place else "a"
-            tests.append(f"{self.name('when', step.condition)}({place}, {place}, env) is True")
+            holds = "is not False" if step.unknown else "is True"
+            tests.append(f"{self.name('when', step.condition)}({place}, {place}, env) {holds}")
         tests.append(f"{self.name('probe', _probe(step.action.apply))}(v)")
         self.line(depth, f"v = {here}")
         self.line(depth, f"if {' and '.join(tests)}:")

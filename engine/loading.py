@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from os import PathLike
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from .admission import Policy
 from .checker import check_tools
 from .compiler import Compiled, Compiler
 from .domain import Limits, value_fault
@@ -84,6 +85,7 @@ def compile_rules(
     limits: Limits | None = None,
     prepare: Mapping[str, Hook] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
+    policies: Sequence[Policy] = (),
     strict: bool = False,
 ) -> Engine:
     """Compile one rule text (or several) into an engine.
@@ -94,6 +96,7 @@ def compile_rules(
         folder: what `schema "FILE"` and `use` are relative to.
         lets: values that replace those of `let`.
         prepare: hooks of the tools' owners by tool name. `functions`: what `call NAME` may name.
+        policies: what the host adds to the admission of places under a `bound`.
 
     Raises:
         RuleFileError: the rules have errors, or their tests fail; it holds every diagnostic.
@@ -108,7 +111,7 @@ def compile_rules(
     for each in checked.diagnostics:
         if each.severity is Severity.WARNING:
             warnings.warn(f"{each.file}: {each.message}", CallgateWarning, stacklevel=3)
-    return Engine(checked.rules, tools, limits=limits, prepare=prepare)
+    return Engine(checked.rules, tools, limits=limits, prepare=prepare, policies=policies)
 
 
 def _check_options(text: object, lets: object, prepare: object, functions: object, limits: object) -> None:

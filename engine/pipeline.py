@@ -13,6 +13,7 @@ from ..grammar.ast import Json
 from ..rules.kind import Effect, NotApplicable
 from ..rules.strictjson import equal
 from . import messages
+from .bounds import NotAdmitted, OutOfBounds, denial
 from .condition import Env
 from .domain import NOT_JSON, TRUNCATED, Refusal, is_simple, text_fault, value_fault
 from .envelope import (
@@ -30,7 +31,7 @@ from .envelope import (
 )
 from .native import Misfit
 from .plan import Permit, Plan, Step, fits
-from .repair import Run, one_pass
+from .repair import Run, one_pass, selected
 from .selector import MISSING, Path, places, pointer
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict
@@ -115,6 +116,8 @@ def judge(
         final = _stages(plan, original, bare, work, env)
     except _Refused as refused:
         return _unrepairable(plan, arguments, original, refused.fault, work)
+    except OutOfBounds as refused:
+        return _out_of_bounds(plan, arguments, refused, work)
     plain = plain and all(change.stage in _READ and change.kind not in _DEEPER for change in work.changes)
     settled = gate(final, env, plain) if work.changes else None
     # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
@@ -122,7 +125,10 @@ def judge(
     if decided is not None and decided.effect is Effect.DENY:
         return _denied(plan, arguments, decided, fitting, work)
     if work.changes and settled is None:
-        unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
+        try:
+            unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
+        except OutOfBounds as refused:
+            return _out_of_bounds(plan, arguments, refused, work)
         if unsettled is not None:
             return _unrepairable(plan, arguments, original, unsettled, work)
     if work.changes and work.misfits is None and plan.schema is not None:
@@ -213,7 +219,7 @@ def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
     work = _Work()
     try:
         return fits(plan, _prepare_and_preprocess(plan, value, work, env))
-    except _Refused:
+    except (_Refused, OutOfBounds):
         return False
 
 
@@ -241,7 +247,7 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
 
 
 def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
-    """Stages 3 and 4."""
+    """Stages 3 to 5."""
     if plan.prepare is not None:
         try:
             prepared = plan.prepare(deepcopy(value))
@@ -258,8 +264,47 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | Non
 
 
 def _preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
-    """Stage 4: the rules of the tool block, in file order."""
-    return plan.preprocess(value, work, env, _apply)
+    """Stage 4, the rules of the tool block in file order, and stage 5, its bounds."""
+    value = plan.preprocess(value, work, env, _apply)
+    return _bound(plan, value, work, env) if plan.bounds else value
+
+
+def _bound(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+    """Stage 5: each bounded place is admitted, repaired or refused.
+
+    Raises:
+        bounds.OutOfBounds: a place is refused.
+    """
+    for step in plan.bounds:
+        if step.condition is not None and step.condition(value, value, env) is False:
+            continue
+        edit: _Edit | None = None
+        for path, here in places(value, step.segments):
+            try:
+                new = step.action.apply(here, _Log())
+            except NotAdmitted as refused:
+                reason = denial(path, refused.reason)
+                if not step.quiet:
+                    raise OutOfBounds(step.rule, reason, step.note) from None
+                message = "would have refused this place"
+                work.observations.append(Observation(step.rule, step.kind, pointer(path), message))
+                continue
+            if new is here:
+                continue
+            if step.quiet:
+                message = "would have changed this place"
+                work.observations.append(Observation(step.rule, step.kind, pointer(path), message))
+                continue
+            note = step.note or step.usual_note
+            work.changes.append(Change(step.rule, step.kind, "bound", pointer(path), note))
+            if not path:
+                value = new
+                break
+            edit = edit or _Edit(value)
+            edit.put(path, new)
+        if edit is not None:
+            value = edit.value
+    return value
 
 
 def _apply(step: Step, value: Json, work: _Work, env: Env | None) -> Json:
@@ -267,6 +312,8 @@ def _apply(step: Step, value: Json, work: _Work, env: Env | None) -> Json:
     edit: _Edit | None = None
     for path, here in places(value, step.segments) if step.segments else (((), value),):
         if step.at_place and step.condition is not None and step.condition(here, here, env) is not True:
+            continue
+        if step.left and selected(path, step.left):
             continue
         log = _Log()
         try:
@@ -438,6 +485,22 @@ def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, wor
         retry_message=messages.retry_message(plan.tool, issues, received, lead),
         code=fault.code,
         fingerprint=messages.fingerprint(plan.tool, fault.code, misfits),
+    )
+
+
+def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: _Work) -> Verdict:
+    """Denied by a `bound`."""
+    return Verdict(
+        Outcome.DENIED,
+        plan.tool,
+        arguments,
+        plan.source,
+        observations=tuple(work.observations),
+        issues=_issues(work),
+        reason=refused.reason,
+        decided_by=(refused.rule,),
+        retry_message=messages.denied_message(plan.tool, refused.reason, refused.note),
+        fingerprint=messages.fingerprint(plan.tool, "denied", [], (refused.rule,)),
     )
 
 

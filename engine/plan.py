@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Setting
 from ..rules.regex import compile_regex
+from .admission import Policy
+from .bounds import admission, overlap
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .envelope import FIXES
@@ -46,6 +48,8 @@ class Step(Struct, frozen=True):
     note: str | None  # the rule's own, which replaces all others
     usual_note: str  # where neither the rule nor the action says more
     field: str | None  # for a kind that works on the object around the selected key: that key
+    left: tuple[tuple[Segment, ...], ...] = ()  # places that it leaves to the `bound` rules there
+    unknown: bool = False  # it takes effect also where its condition is unknown: a `bound`
 
 
 class Permit(Struct, frozen=True):
@@ -84,6 +88,7 @@ class Plan(Struct, frozen=True):
     prepare: Hook | None
     steps: tuple[Step, ...]
     preprocess: Callable[..., Json]  # stage 4: (arguments, work, env, what applies one step)
+    bounds: tuple[Step, ...]  # stage 5
     repairs: Repairs | None
     root: Root | None
     permits: tuple[Permit, ...]
@@ -138,8 +143,12 @@ def make_plan(
     *,
     prepare: Hook | None = None,
     mutates: bool = False,
+    policies: tuple[Policy, ...] = (),
 ) -> Plan:
-    """Compile what applies to this tool and model. `chosen`: the set's rules for the tool, see `Index`."""
+    """Compile what applies to this tool and model. `chosen`: the set's rules for the tool, see `Index`.
+
+    `policies`: what the host adds to the admission of bounded places.
+    """
     if schema is None:
         schema = _own_schema(chosen, tool, model)
     place: View | Open = schema.root if schema is not None else _OPEN
@@ -159,7 +168,13 @@ def make_plan(
     silent: list[str] = []
     root: Root | None = None
     droppable: list[tuple[Segment, ...]] = []
-    bounded: list[tuple[Segment, ...]] = []
+    bounds = [
+        step
+        for rule in chosen
+        if rule.kind.phase is Phase.BOUND and applies_to_model(rule, model)
+        for step in _bound(rule, tool, model, policies)
+    ]
+    bounded = tuple(step.segments for step in bounds if not step.quiet)
     for rule in chosen:
         kind, spec = rule.kind, rule.spec
         if not applies_to_model(rule, model):
@@ -175,6 +190,8 @@ def make_plan(
             step = _step(rule, tool, model, place, policy, rules.functions, closing)
             if step is None and spec.in_glob and not place.known:
                 silent.append(rule.name)
+            if step is not None and kind.casts:
+                step = replace(step, left=tuple(each for each in bounded if overlap(each, step.segments)))
             if step is not None:
                 steps.append(step)
                 if kind.mends_missing and not step.quiet and step.field is not None:
@@ -195,8 +212,6 @@ def make_plan(
             root = Root(rule.name, spec.segments, bool(spec.clauses.get("in-array")), spec.note)
         elif kind.setting is Setting.DROPPABLE:
             droppable.extend(each.segments for each in spec.selectors)
-        elif kind.phase is Phase.BOUND and kind.in_force:
-            bounded.append(spec.segments)
     if policy == "conservative":
         off_repairs = off | _CAUTIOUS_OFF
     else:
@@ -211,7 +226,7 @@ def make_plan(
             off_repairs,
             mutates or _for_tool(*rules.mutating, tool),
             tuple(droppable),
-            tuple(bounded),
+            bounded,
         )
     standing = tuple(
         Observation(name, "schema", "", "the tool has no schema, so this rule does nothing")
@@ -227,6 +242,7 @@ def make_plan(
         prepare,
         tuple(steps),
         _preprocessor(tuple(steps)),
+        tuple(bounds),
         repairs,
         root,
         tuple(permits),
@@ -383,6 +399,33 @@ def _step(
         kind.note or f"The rule `{rule.name}` changed this place.",
         field,
     )
+
+
+def _bound(rule: Rule, tool: str, model: str | None, policies: tuple[Policy, ...]) -> list[Step]:
+    """What one `bound` rule does: one step, or none where it is written wrong."""
+    kind, spec = rule.kind, rule.spec
+    schema = kind.primitive(spec)
+    if schema is None:
+        return []
+    condition = None
+    if spec.condition is not None:
+        condition = compile_condition(spec.condition, _names(rule, tool, model), unless=spec.unless)
+    action = admission(schema, tool, policies)
+    return [
+        Step(
+            rule.name,
+            kind.keyword,
+            spec.segments,
+            action,
+            condition,
+            at_place=False,
+            quiet=spec.shadow,
+            note=spec.note,
+            usual_note=f"Send {schema.wanted} as a plain JSON value.",
+            field=None,
+            unknown=True,
+        )
+    ]
 
 
 def _preprocessor(steps: tuple[Step, ...]) -> Callable[..., Json]:

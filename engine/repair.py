@@ -142,7 +142,7 @@ def _candidates(
     if isinstance(key, str):
         yield from _drops(value, here, key, place, view, fault.path, base, repairs)
     label = f"`{pointer(base + fault.path) or 'the arguments'}`"
-    if not _selected(base + fault.path, repairs.bounded):
+    if not selected(base + fault.path, repairs.bounded):
         text_too = "string" in place.types or (run.text_too and not fault.path)
         for rule, new, note in _casts(here, place, repairs, text_too):
             fits = place.accepts(new) if rule != "repair.parse-json" else True
@@ -192,7 +192,7 @@ def _drops(
     if key not in parent.properties or parent.requires(key) or not isinstance(get(value, path[:-1]), dict):
         return
     full = base + path
-    may_drop_text = not repairs.mutates or _selected(full, repairs.droppable)
+    may_drop_text = not repairs.mutates or selected(full, repairs.droppable)
     listed = place.enum or ()
     if here is None or (isinstance(here, str) and here in _EMPTY_WORDS and may_drop_text):
         like = any(each is None or (isinstance(each, str) and each in _EMPTY_WORDS) for each in listed)
@@ -373,5 +373,5 @@ def _selects(segments: tuple[Segment, ...], path: Path) -> bool:
     return True
 
 
-def _selected(path: Path, selectors: tuple[tuple[Segment, ...], ...]) -> bool:
+def selected(path: Path, selectors: tuple[tuple[Segment, ...], ...]) -> bool:
     return any(_selects(each, path) for each in selectors)

@@ -52,6 +52,15 @@ class Issue(msgspec.Struct, frozen=True):
     message: str
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """What `observe_failure` saw in a call that a tool refused: no replacement, and no second call."""
+
+    tool: str
+    observations: tuple[Observation, ...]
+    retry: str = "never"
+    replacement: None = None
+
+
 class Source(msgspec.Struct, frozen=True):
     """The rules in force: `engine` is their digest, `packs` the packs as `name@version`."""
 

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from ..grammar.ast import Condition, Json, Pointer, Segment, Statement, Text, Word
 from ..grammar.span import NOWHERE, Span
+from .primitive import PrimitiveSchema
 
 
 class Phase(Enum):
@@ -204,6 +205,7 @@ class Kind:
     cautious: ClassVar[bool] = False  # under the policy `conservative` it observes and does not act
     effect: ClassVar[Effect | None] = None  # of the phase PERMIT
     setting: ClassVar[Setting | None] = None  # of the phase SETTING
+    casts: ClassVar[bool] = False  # it gives a value another type, so a bounded place is left out
     mends_missing: ClassVar[bool] = False  # the repair runs it again where its field is required and missing
     in_force: ClassVar[bool] = True  # False: it is read and checked, and has no meaning yet
     note: ClassVar[str] = ""  # to the model, when it fired: what was wrong, what to send instead
@@ -218,6 +220,11 @@ class Kind:
     @classmethod
     def build(cls, spec: Spec, place: Place) -> Action | None:
         """Make the rule ready for one tool and model. None: it can never do anything there."""
+        return None
+
+    @classmethod
+    def primitive(cls, spec: Spec) -> PrimitiveSchema | None:
+        """For the phase BOUND: what one primitive at the place may be."""
         return None
 
     @classmethod

@@ -6,8 +6,9 @@ process changes an answer. Source: `docs/bounds.md`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 BUDGET = 1024  # bytes of UTF-8 text that are looked at
 _ZERO, _NINE = ord("0"), ord("9")
@@ -28,8 +29,7 @@ class BoundError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveSchema:
+class PrimitiveSchema(Struct, frozen=True):
     """What one primitive may be. Make it with `create`, which checks it.
 
     An integer has `minimum` and `maximum`, both included; a boolean may take its lower-case text.
@@ -81,6 +81,13 @@ class PrimitiveSchema:
         if minimum > maximum:
             raise BoundError("schema_bound_order", "`minimum` is above `maximum`")
         return cls(schema_id, version, expected, minimum, maximum)
+
+    @property
+    def wanted(self) -> str:
+        """What is admitted, in words."""
+        if self.expected is PrimitiveKind.INTEGER:
+            return f"an integer from {self.minimum} to {self.maximum}"
+        return "true or false"
 
 
 class Answer(StrEnum):

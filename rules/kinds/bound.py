@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from ...grammar.ast import Range
-from ..kind import Finding, Kind, Phase, Place, Selecting, Spec, takes_none
+from ..kind import Example, Finding, Kind, Phase, Place, Selecting, Spec, takes_none
+from ..primitive import PrimitiveSchema
 
 _WANTED: Final = {
     "integer": frozenset({"integer", "number"}),
@@ -21,14 +22,14 @@ class Bound(Kind):
     `lowercase` exactly `true` or `false` becomes the boolean. Nothing is trimmed, rounded or clamped.
     It takes effect where its condition is true or unknown.
 
-    Not for a place whose schema does not take the type. In this version the rule is read and checked, and
-    has no effect yet.
+    Not for a place whose schema does not take the type. A refusal denies the call; it names the place, the
+    class of the value and the bound, and never the value. `scalar` rules and repairs leave a bounded place
+    alone. The bound also tightens what `tool_schemas` gives to the model.
     """
 
     keyword = "bound"
     phase = Phase.BOUND
     selecting = Selecting.ONE
-    in_force = False
     clauses: ClassVar = {
         "integer": {"meta": {"reads": "range"}},
         "boolean": {"type": "boolean"},
@@ -36,6 +37,12 @@ class Bound(Kind):
     }
     note = "The value is not admitted. Send it in its own type and inside its bounds."
     cost = "one comparison"
+    examples = (
+        Example("bound /n integer 0..100", {"n": 7}, why="inside"),
+        Example("bound /n integer 0..100", {"n": "7"}, {"n": 7}),
+        Example("bound /b boolean lowercase", {"b": "true"}, {"b": True}),
+        Example("bound /n integer 0..100", {}, why="nothing is there"),
+    )
 
     @classmethod
     def check(cls, spec: Spec, place: Place | None) -> Iterator[Finding]:
@@ -57,6 +64,18 @@ class Bound(Kind):
                 yield Finding("G224", "the lower bound is above the upper one", "swap them", limits.span)
         if takes_none(place, *_WANTED[named[0]]):
             yield Finding("G226", f"the schema takes no {named[0]} here", "bound a type that it takes")
+
+    @classmethod
+    def primitive(cls, spec: Spec) -> PrimitiveSchema | None:
+        limits = spec.clauses.get("integer")
+        if isinstance(limits, Range):
+            if type(limits.low) is not int or type(limits.high) is not int or limits.low > limits.high:
+                return None
+            return PrimitiveSchema.create(
+                schema_id="bound", version="1", expected="integer", minimum=limits.low, maximum=limits.high
+            )
+        lowercase = bool(spec.clauses.get("lowercase"))
+        return PrimitiveSchema.create(schema_id="bound", version="1", expected="boolean", lowercase=lowercase)
 
 
 KIND = Bound

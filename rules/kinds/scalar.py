@@ -36,6 +36,7 @@ class Scalar(Kind):
     phase = Phase.PREPROCESS
     selecting = Selecting.ONE
     needs_schema = True
+    casts = True
     clauses: ClassVar = {
         "as": {"type": "string", "required": True, "allowed": ["string", "number", "boolean"]}
     }

@@ -130,7 +130,7 @@ def test_every_example_does_what_it_says(kind: type[Kind], example: Example) -> 
         else:
             assert equal(got, example.after)
             assert log.changes != []
-    elif example.after is not None:
+    elif example.after is not None and kind.phase is not Phase.BOUND:
         pytest.fail("an example that another part of the engine must run cannot promise a change")
     assert equal(example.before, before)
 

@@ -122,7 +122,7 @@ def test_a_title_that_looks_like_a_selector_is_missing() -> None:
         ('alias "a" from b', [("G203", '"a"')]),
         ("scalar /a as date", [("G205", "date")]),
         ("scalar /a as string, number", [("G205", "number")]),
-        ("bound /n integer 5", [("G205", "5"), ("G110", "bound")]),
+        ("bound /n integer 5", [("G205", "5")]),
         ("root /a in-aray", [("G201", "in-aray")]),
         ("filesystem-path /a frob", [("G201", "frob")]),
         ('filesystem-path /a "frob"', [("G207", '"frob"')]),
