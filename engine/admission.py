@@ -88,6 +88,11 @@ class Candidate(Struct, frozen=True):
         """A whole candidate with one value replaced."""
         return Candidate(tuple((field, value if field == name else old) for field, old in self.fields))
 
+    @property
+    def values(self) -> tuple[Primitive, ...]:
+        """The values, in order."""
+        return tuple(value for _, value in self.fields)
+
     def as_dict(self) -> dict[str, Primitive]:
         return dict(self.fields)
 
@@ -275,22 +280,31 @@ class Admission(StrEnum):
 class Decision(Struct, frozen=True):
     """What becomes of an attempt.
 
-    `enacted` is what may run: the successor on `replace`, else the candidate as it came. `digest` is the
-    attempt's, `successor_digest` that of what replaces it. `evaluations` counts how often all policies
-    were asked. `enforced`: could the adapter do what was decided? `available` and `retry` belong to an
-    observation; nothing is ever to be sent again.
+    `enacted` is what may run: the successor's candidate on `replace`, else the candidate as it came.
+    `evaluations` counts how often all policies were asked. `enforced`: could the adapter do what was
+    decided? `available` and `retry` belong to an observation; nothing is ever to be sent again.
     """
 
     outcome: Admission
     enacted: Candidate
-    digest: str
+    attempt: Attempt
     reason: str = ""
-    successor_digest: str | None = None
+    successor: Attempt | None = None
     evaluations: int = 1
     enforced: bool = True
     available: Primitive = None
     replacement: None = None
     retry: str = "never"
+
+    @property
+    def digest(self) -> str:
+        """The digest of the attempt."""
+        return self.attempt.digest()
+
+    @property
+    def successor_digest(self) -> str | None:
+        """The digest of the attempt that replaces it."""
+        return None if self.successor is None else self.successor.digest()
 
 
 class _Combined(Struct, frozen=True):
@@ -316,33 +330,32 @@ class AdmissionKernel:
         """
         if type(attempt) is not Attempt:
             raise CandidateError("attempt_type", "an attempt is exactly an `Attempt`")
-        digest = attempt.digest()
+        attempt.check()
         found = self._ask(attempt)
         if found.verb is Verb.REPAIR:
-            return self._repair(attempt, digest, found)
+            return self._repair(attempt, found)
         if found.verb is Verb.DENY:
-            return _denied(attempt, digest, found.reason, 1)
-        return Decision(
-            Admission(found.verb.value), attempt.candidate, digest, found.reason, available=found.available
-        )
+            return _denied(attempt, found.reason, 1)
+        outcome = Admission(found.verb.value)
+        return Decision(outcome, attempt.candidate, attempt, found.reason, available=found.available)
 
-    def _repair(self, attempt: Attempt, digest: str, found: _Combined) -> Decision:
+    def _repair(self, attempt: Attempt, found: _Combined) -> Decision:
         adapter = attempt.adapter
         if not adapter.replace:
             if adapter.deny:
-                return _denied(attempt, digest, "repair_unavailable", 1)
+                return _denied(attempt, "repair_unavailable", 1)
             return Decision(
-                Admission.OBSERVE, attempt.candidate, digest, "repair_unavailable", enforced=False
+                Admission.OBSERVE, attempt.candidate, attempt, "repair_unavailable", enforced=False
             )
         assert found.successor is not None
         successor = replace(attempt, candidate=found.successor)
         again = self._ask(successor)
         if again.verb is Verb.DENY:
-            return _denied(attempt, digest, again.reason, 2)
+            return _denied(attempt, again.reason, 2)
         if again.verb is Verb.REPAIR:
-            return _denied(attempt, digest, "not_fixed_point", 2)
+            return _denied(attempt, "not_fixed_point", 2)
         return Decision(
-            Admission.REPLACE, successor.candidate, digest, found.reason, successor.digest(), evaluations=2
+            Admission.REPLACE, successor.candidate, attempt, found.reason, successor, evaluations=2
         )
 
     def _ask(self, attempt: Attempt) -> _Combined:
@@ -353,10 +366,8 @@ class AdmissionKernel:
             if not said:
                 continue
             if verb is Verb.REPAIR:
-                digests = {
-                    replace(attempt, candidate=each.successor).digest() for each in said if each.successor
-                }
-                if len(digests) != 1:
+                wanted = {tuple(map(_bytes, each.successor.values)) for each in said if each.successor}
+                if len(wanted) != 1:
                     return _Combined(Verb.DENY, "conflicting_repairs")
             return _Combined(verb, said[0].reason, said[0].successor, said[0].available)
         return _Combined(Verb.ABSTAIN, proposals[0].reason if len(proposals) == 1 else "")
@@ -397,9 +408,9 @@ def _successor_fault(attempt: Attempt, successor: Candidate | None, owns: frozen
     return "" if all(name in owns for name in changed) else "field_ownership"
 
 
-def _denied(attempt: Attempt, digest: str, reason: str, evaluations: int) -> Decision:
+def _denied(attempt: Attempt, reason: str, evaluations: int) -> Decision:
     """A denial; an adapter that cannot deny claims nothing."""
     outcome = Admission.DENY if attempt.adapter.deny else Admission.OBSERVE
     return Decision(
-        outcome, attempt.candidate, digest, reason, evaluations=evaluations, enforced=attempt.adapter.deny
+        outcome, attempt.candidate, attempt, reason, evaluations=evaluations, enforced=attempt.adapter.deny
     )

@@ -47,8 +47,33 @@ def test_a_canonical_text_is_repaired_as_a_bound() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["101", "-1", "+7", "-0", "007", " 7", "7\n", "7.0", "1e3", "1_000", "٧", "７", "", 101, -1]
-    + [True, False, None, 7.0, 7.5, [], [7], {}, {"n": 7}, "9" * 2000],
+    [
+        "101",
+        "-1",
+        "+7",
+        "-0",
+        "007",
+        " 7",
+        "7\n",
+        "7.0",
+        "1e3",
+        "1_000",
+        "٧",
+        "７",
+        "",
+        101,
+        -1,
+        True,
+        False,
+        None,
+        7.0,
+        7.5,
+        [],
+        [7],
+        {},
+        {"n": 7},
+        "9" * 2000,
+    ],
 )
 def test_everything_else_is_denied_without_its_value(value: Any) -> None:
     sent = {"n": value}
