@@ -235,7 +235,8 @@ import sys
 from callgate.engine.admission import Attempt, Candidate, PrimitiveSchema
 schema = PrimitiveSchema.create(schema_id="s", version="1", expected="integer", minimum=0, maximum=9)
 for value in (1, True, 1.0, "1", None, float("nan"), -0.0, 10**5000, "\\ud800", "é"):
-    print(Attempt(Candidate.create({"argument": value, "other": 1}), schema, "pre", "tool.call", "t").digest())
+    candidate = Candidate.create({"argument": value, "other": 1})
+    print(Attempt(candidate, schema, "pre", "tool.call", "t").digest())
 """
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, note
+from hypothesis import strategies as st
 
 from ..spec.pipeline import Answer, OutOfScope, Pipeline
 from .dice import seeded
@@ -143,3 +144,61 @@ def test_a_repair_in_a_union_makes_exactly_one_branch_pass(
         assert verdict.outcome.value == "unrepairable"
     else:
         assert exact(verdict.arguments) == exact({"a": becomes})
+
+
+BOUNDED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "b": {"type": "boolean"},
+        "s": {"type": ["integer", "string"]},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "number"}}}},
+    },
+}
+_BOUNDS = [
+    "bound /n integer 0..9",
+    "bound /n integer -3..100 when /b == true",
+    "bound /b boolean",
+    "bound /b boolean lowercase",
+    "bound /s integer 1..5",
+    "bound /items/*/n integer 0..9",
+    "bound /items/0/n integer 0..5 for 'kimi'",
+    "shadow bound /n integer 0..1",
+    'bound /n integer 0..9 unless context.role == "admin"',
+    "scalar /n as number",
+    "scalar /items/*/n as number",
+    "alias /n from count",
+    'structural "move" "" { move /items/0/n to /n }',
+    "string-or-array /items",
+    'deny "never" when /n == 5',
+    'ask "sure" when /b == true',
+]
+_NUMBERS = st.integers(-5, 12) | st.sampled_from(
+    ["5", "12", "-0", "07", " 7", "7.0", "true", "True", True, None, 5.0]
+)
+
+
+# Kills: a bound on what another cast made, a bound that a condition of unknown truth lifts, a clamp.
+@given(
+    st.lists(st.sampled_from(_BOUNDS), min_size=1, max_size=4, unique=True),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "n": _NUMBERS,
+            "b": _NUMBERS,
+            "s": _NUMBERS,
+            "count": _NUMBERS,
+            "items": st.lists(st.fixed_dictionaries({}, optional={"n": _NUMBERS}), max_size=3)
+            | st.just('[{"n": "5"}]')
+            | st.just('[{"n": 50}]'),
+        },
+    ),
+    st.sampled_from([None, BOUNDED]),
+    st.sampled_from(["kimi-k2", "glm", None]),
+    st.sampled_from([None, {"role": "admin"}, {"role": "x"}]),
+)
+def test_bounds_admit_what_the_page_says(
+    rules: list[str], sent: Any, schema: Any, model: str | None, context: Any
+) -> None:
+    text = "tool edit {\n  " + "\n  ".join(rules) + "\n}\n"
+    agree(Call(text, schema, sent, model=model, context=context))

@@ -30,6 +30,10 @@ CAREFUL = ("anchor-bleed", "grammar-tokens")
 PERMITS = ("deny", "ask", "allow")
 
 
+class OutOfBounds(Exception):
+    """A `bound` refuses a place."""
+
+
 class OutOfScope(Exception):
     """Damage that this implementation does not know."""
 
@@ -109,6 +113,23 @@ def pointer(path: Path) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
+def admitted(spec: Spec, value: Any) -> Any:
+    """What a bound makes of a value: itself, or the one that its text is. Raises OutOfBounds."""
+    limits = spec.clauses.get("integer")
+    if limits is None:
+        words = {"true": True, "false": False} if spec.clauses.get("lowercase") else {}
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value in words:
+            return words[value]
+    elif not isinstance(value, bool) and isinstance(value, int) and limits.low <= value <= limits.high:
+        return value
+    elif isinstance(value, str) and re.fullmatch("0|-?[1-9][0-9]*", value) and len(value) <= 600:
+        if limits.low <= int(value) <= limits.high:
+            return int(value)
+    raise OutOfBounds
+
+
 class Pipeline:
     """One tool, one model, one call."""
 
@@ -166,6 +187,8 @@ class Pipeline:
                     raise Refused("not-settled")
         except Refused as refused:
             return Answer("unrepairable", arguments, code=refused.code)
+        except OutOfBounds:
+            return Answer("denied", arguments)
         if effect == "ask":
             return Answer("asked", final, changes)
         return Answer("repaired" if changes else "valid", final, changes)
@@ -299,8 +322,12 @@ class Pipeline:
     def passes(self, value: Any) -> bool:
         """After stages 3 to 5, tried on a copy."""
         before = set(self.changes)
-        tried = self.preprocess(fresh(value))
-        self.changes = before
+        try:
+            tried = self.preprocess(fresh(value))
+        except OutOfBounds:
+            return False
+        finally:
+            self.changes = before
         return self.valid(tried)
 
     def unwrap(self, value: Any, readings: int) -> Any:
@@ -367,7 +394,7 @@ class Pipeline:
         if spec.families is None:
             return spec.keyword not in FOR_ONE_MODEL
         if self.model is None:
-            return spec.keyword in ("deny", "ask")
+            return spec.keyword in ("deny", "ask", "bound")
         patterns = [each.value for each in spec.families if isinstance(each, Text)]
         return any(re.search(each, self.model) for each in patterns)
 
@@ -394,6 +421,8 @@ class Pipeline:
             place = None if self.root is None else self.root.under(tuple(star(each) for each in segments))
             for path in places(value, segments):
                 here = get(value, path)
+                if spec.keyword == "scalar" and self.bounded(path):
+                    continue
                 if at_place and self.holds(spec, here, here) is not True:
                     continue
                 new, changed = KINDS[spec.keyword](spec, fresh(here), place)
@@ -401,6 +430,30 @@ class Pipeline:
                     value = put(value, path, new)
                     for below in changed:
                         self.change(spec.keyword, path + below)
+        return self.bound(value)
+
+    # Stage 5 -----------------------------------------------------------------------------------
+
+    def bounds(self) -> list[Spec]:
+        return [
+            each
+            for each in self.rules.specs
+            if each.keyword == "bound" and self.applies(each) and not each.shadow
+        ]
+
+    def bounded(self, path: Path) -> bool:
+        return any(fits(each.segments, path) for each in self.bounds())
+
+    def bound(self, value: Any) -> Any:
+        for spec in self.bounds():
+            if self.holds(spec, value) is False:
+                continue
+            for path in places(value, spec.segments):
+                here = get(value, path)
+                new = admitted(spec, here)
+                if exact(new) != exact(here):
+                    value = put(value, path, new)
+                    self.change("bound", path)
         return value
 
     # Stage 7 -----------------------------------------------------------------------------------
@@ -485,7 +538,7 @@ class Pipeline:
                 found.append(("repair.drop-null", path, without(value, path)))
             if optional and here == {} and "array" in types and "object" not in types and not careful:
                 found.append(("repair.drop-empty-object", path, without(value, path)))
-        casts = self.casts(here, place, types)
+        casts = [] if self.bounded(path) else self.casts(here, place, types)
         return found + [(rule, path, put(value, path, new)) for rule, new in casts]
 
     def casts(self, here: Any, place: Place, types: set[str]) -> list[tuple[str, Any]]:
