@@ -141,6 +141,18 @@ class Attempt(Struct, frozen=True):
             raise CandidateError("attempt_type", "phase, event and target are exactly text")
         if type(self.adapter) is not Adapter:
             raise CandidateError("attempt_type", "what the adapter can do is an `Adapter`")
+        if any(
+            type(each) is not bool for each in (self.adapter.deny, self.adapter.replace, self.adapter.retry)
+        ):
+            raise CandidateError("attempt_type", "what an adapter can do is true or false")
+
+    def copy(self) -> Attempt:
+        """The same attempt in objects of its own, for a policy that may change what it is given."""
+        schema, adapter = self.schema, self.adapter
+        if schema is not None:
+            schema = PrimitiveSchema(*(getattr(schema, name) for name in schema.__struct_fields__))
+        own = Adapter(adapter.deny, adapter.replace, adapter.retry)
+        return Attempt(Candidate(self.candidate.fields), schema, self.phase, self.event, self.target, own)
 
     def digest(self) -> str:
         """32 hexadecimal digits that tell `1`, `true`, `1.0` and `"1"` apart; equal in every process.
@@ -163,6 +175,8 @@ class Attempt(Struct, frozen=True):
 
 
 def _check_schema(schema: PrimitiveSchema) -> None:
+    if type(schema.expected) is not PrimitiveKind:
+        raise CandidateError("expected", "`expected` is a `PrimitiveKind`")
     try:
         PrimitiveSchema.create(
             schema_id=schema.schema_id,
@@ -236,7 +250,10 @@ class Proposal(Struct, frozen=True):
 
 
 class Policy(Protocol):
-    """What a host adds to a kernel. `owns` are the fields that it may repair. One that raises denies."""
+    """What a host adds to a kernel. `owns` are the fields that it may repair, a frozenset of text.
+
+    Each is given objects of its own. One that raises an `Exception` denies; what ends a process does.
+    """
 
     @property
     def owns(self) -> frozenset[str]: ...
@@ -332,6 +349,9 @@ class AdmissionKernel:
             raise CandidateError("attempt_type", "an attempt is exactly an `Attempt`")
         attempt.check()
         found = self._ask(attempt)
+        if (attempt.phase, attempt.event) == _FAILURE and found.verb is not Verb.OBSERVE:
+            # The call ran: nothing can be replaced or denied any more.
+            return Decision(Admission.ABSTAIN, attempt.candidate, attempt, found.reason)
         if found.verb is Verb.REPAIR:
             return self._repair(attempt, found)
         if found.verb is Verb.DENY:
@@ -361,7 +381,10 @@ class AdmissionKernel:
     def _ask(self, attempt: Attempt) -> _Combined:
         """Every policy's word, as one: a denial, else one repair, else accept, observe, abstain."""
         proposals = [self._propose(policy, attempt) for policy in self._policies]
-        for verb in (Verb.DENY, Verb.REPAIR, Verb.ACCEPT, Verb.OBSERVE):
+        order: tuple[Verb, ...] = (Verb.DENY, Verb.REPAIR, Verb.ACCEPT, Verb.OBSERVE)
+        if (attempt.phase, attempt.event) == _FAILURE:
+            order = (Verb.OBSERVE,)
+        for verb in order:
             said = [each for each in proposals if each.verb is verb]
             if not said:
                 continue
@@ -375,7 +398,7 @@ class AdmissionKernel:
     def _propose(self, policy: Policy, attempt: Attempt) -> Proposal:
         """One policy's word. What raises, or says something that is none, denies."""
         try:
-            proposal = policy.propose(attempt)
+            proposal = policy.propose(attempt.copy())
             if (
                 type(proposal) is not Proposal
                 or type(proposal.verb) is not Verb
@@ -385,8 +408,13 @@ class AdmissionKernel:
             if not _is_exact(proposal.available):
                 return Proposal.deny("evaluator_failure")
             if proposal.verb is Verb.REPAIR:
-                fault = _successor_fault(attempt, proposal.successor, policy.owns)
-                return Proposal.deny(fault) if fault else proposal
+                owns = policy.owns
+                if type(owns) is not frozenset or any(type(name) is not str for name in owns):
+                    return Proposal.deny("evaluator_failure")
+                fault = _successor_fault(attempt, proposal.successor, owns)
+                if fault or proposal.successor is None:
+                    return Proposal.deny(fault)
+                return Proposal.repair(Candidate(proposal.successor.fields), proposal.reason)
         except Exception:  # a host's policy may raise anything
             return Proposal.deny("evaluator_failure")
         return proposal

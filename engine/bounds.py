@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ..grammar.ast import Json, Segment
 from ..rules.kind import Action, Log
-from ..rules.primitive import PrimitiveKind, PrimitiveSchema
+from ..rules.primitive import Answer, PrimitiveKind, PrimitiveSchema, admit
 from .admission import (
     FIELD,
     Adapter,
@@ -19,33 +22,21 @@ from .admission import (
     Policy,
     PrimitiveTypistPolicy,
 )
-from .selector import Path, pointer
+from .domain import NotAdmitted
+from .selector import Path, places, pointer
+
+if TYPE_CHECKING:
+    from .condition import Env
+    from .plan import Step
 
 _ADAPTER = Adapter()
+_WORD = re.compile(r"[a-z0-9_-]{1,64}")  # the reason of a policy; anything else might hold a value
 _CLASSES = {
     bool: "a boolean",
     int: "an integer",
     float: "a number with a fraction or an exponent",
     str: "text",
 }
-
-
-class NotAdmitted(Exception):
-    """A bound refuses the value at a place. `reason` names its class, not the value."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class OutOfBounds(Exception):
-    """The call is denied by a `bound` rule."""
-
-    def __init__(self, rule: str, reason: str, note: str | None) -> None:
-        super().__init__(reason)
-        self.rule = rule
-        self.reason = reason
-        self.note = note
 
 
 class Admit(Struct, frozen=True):
@@ -68,7 +59,9 @@ class Admit(Struct, frozen=True):
             Attempt(candidate, self.schema, "pre", "tool.call", self.target, _ADAPTER)
         )
         if decision.outcome is Admission.DENY:
-            raise NotAdmitted(self._reason(value))
+            # What the bound itself takes was refused by a policy of the host.
+            theirs = admit(self.schema, value)[0] is not Answer.DENY
+            raise NotAdmitted(_theirs(decision.reason) if theirs else self._reason(value))
         return decision.enacted.fields[0][1] if decision.outcome is Admission.REPLACE else value
 
     def _reason(self, value: Json) -> str:
@@ -79,8 +72,13 @@ class Admit(Struct, frozen=True):
         if type(value) is int and self.schema.expected is PrimitiveKind.INTEGER:
             sent = "another integer"
         elif type(value) is str:
-            sent = "text that is none"
+            sent = "other text"
         return f"{self.schema.wanted} is wanted, and {sent} was sent"
+
+
+def _theirs(reason: str) -> str:
+    word = f" (`{reason}`)" if _WORD.fullmatch(reason) else ""
+    return f"the value was refused by a policy of the host{word}"
 
 
 def admission(schema: PrimitiveSchema, target: str, policies: Sequence[Policy]) -> Action:
@@ -94,9 +92,25 @@ def admission(schema: PrimitiveSchema, target: str, policies: Sequence[Policy]) 
     return Action(admit, "type(v) is not int or not $low <= v <= $high", names)
 
 
-def denial(path: Path, wanted: str) -> str:
-    """What a denial says: the place, the class of the value, and the bound."""
-    return f"at `{pointer(path) or 'the root'}` {wanted}"
+def repairable(steps: Sequence[Step], arguments: Json, env: Env | None) -> Iterator[tuple[str, str]]:
+    """The rules and places, as pointers, whose values a bound in force would have repaired."""
+    for step in steps:
+        if step.quiet or (step.condition is not None and step.condition(arguments, arguments, env) is False):
+            continue
+        for path, here in places(arguments, step.segments):
+            with suppress(NotAdmitted):
+                if step.action.apply(here, _Silent()) is not here:
+                    yield step.rule, pointer(path)
+
+
+class _Silent:
+    """A log that nobody reads."""
+
+    def change(self, path: Path = (), note: str | None = None) -> None:
+        return None
+
+    def observe(self, message: str, path: Path = ()) -> None:
+        return None
 
 
 def overlap(one: tuple[Segment, ...], other: tuple[Segment, ...]) -> bool:

@@ -158,3 +158,21 @@ def value_fault(value: object, limits: Limits) -> Refusal | None:
             return fault
         level = below
     return TOO_DEEP
+
+
+class NotAdmitted(Exception):
+    """A bound refuses the value at a place. `reason` names its class, not the value."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class OutOfBounds(Exception):
+    """The call is denied by a `bound` rule."""
+
+    def __init__(self, rule: str, reason: str, note: str | None) -> None:
+        super().__init__(reason)
+        self.rule = rule
+        self.reason = reason
+        self.note = note

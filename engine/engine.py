@@ -10,7 +10,6 @@ import msgspec
 from ..grammar.ast import Json
 from ..rules.kind import Phase
 from . import messages
-from .admission import Policy
 from .condition import Env
 from .domain import Limits, Refusal, value_fault
 from .errors import InputError
@@ -23,6 +22,7 @@ from .tools import Tools, own_copy, read_tools
 from .verdict import Change, Failure, Observation, Outcome, Verdict
 
 if TYPE_CHECKING:
+    from .admission import Policy
     from .schema import Schema
 
 _LONGEST = 1024  # code points of a name whose plan is kept
@@ -138,10 +138,7 @@ class Engine:
         """
         from .tightened import tightened
 
-        return {
-            name: tightened(tool.schema.document if tool.schema is not None else None, self.plan(name, model))
-            for name, tool in (self._tools or {}).items()
-        }
+        return {name: tightened(self.plan(name, model)) for name in self._tools or {}}
 
     def observe_failure(
         self,
@@ -159,18 +156,31 @@ class Engine:
         """
         if type(error) is not str:
             raise InputError(f"the error must be text, not `{type(error).__name__}`")
-        verdict = self.check(tool, arguments, model=model, schema=schema, context=context)
+        from .bounds import repairable
+
+        # No policy of the host is asked: there is no call that it could be asked about.
+        quiet = self
+        if self._policies:
+            quiet = Engine(self.rules, self._given, limits=self.limits, prepare=self._prepare)
+        verdict = quiet.check(tool, arguments, model=model, schema=schema, context=context)
+        seen = {(each.rule, each.path): each.kind for each in verdict.changes}
+        if not verdict.changes and type(arguments) is dict:
+            # Another place may be at fault as well; what a bound would have repaired is seen all the same.
+            _, plan = quiet._entry(verdict.tool, _text("the model id", model or "") or None, schema)
+            env = None if context is None else Env(context=_context(context))
+            seen = dict.fromkeys(repairable(plan.bounds, arguments, env), "bound")
         return Failure(
             verdict.tool,
             tuple(
-                Observation(each.rule, each.kind, each.path, "would have been repaired")
-                for each in verdict.changes
+                Observation(rule, kind, path, "would have been repaired")
+                for (rule, path), kind in seen.items()
             ),
         )
 
     def plan(self, tool: str, model: str | None = None) -> Plan:
         """What applies to a registered tool and a model, compiled."""
-        return self._entry(tool, model, None)[1]
+        model_id = None if model is None else _text("the model id", model) or None
+        return self._entry(_text("the tool's name", tool), model_id, None)[1]
 
     def _check(
         self,

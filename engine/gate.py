@@ -42,7 +42,7 @@ class _Node(Struct):
 
 def make_gate(plan: Plan) -> Gate:
     """Generate the gate of a plan."""
-    if plan.prepare is not None:
+    if plan.prepare is not None or plan.policies:
         return _closed
     writer = _Writer(plan)
     return writer.write()

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
-from .admission import Policy
 from .checker import check_tools
 from .compiler import Compiled, Compiler
 from .domain import Limits, value_fault
@@ -24,6 +24,9 @@ from .ruletest import run_tests
 from .ruletext import RuleText, read_rule_file
 from .tools import Tools, own_copy, read_tools
 from .units import all_units
+
+if TYPE_CHECKING:
+    from .admission import Policy
 
 
 class Checked(Struct, frozen=True):
@@ -103,6 +106,7 @@ def compile_rules(
         SchemaError: a tool's schema cannot be used.
     """
     _check_options(text, lets, prepare, functions, limits)
+    _check_policies(policies)
     tools = own_copy(tools)
     texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
     checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
@@ -112,6 +116,15 @@ def compile_rules(
         if each.severity is Severity.WARNING:
             warnings.warn(f"{each.file}: {each.message}", CallgateWarning, stacklevel=3)
     return Engine(checked.rules, tools, limits=limits, prepare=prepare, policies=policies)
+
+
+def _check_policies(policies: object) -> None:
+    """Raise InputError for what is no list of policies."""
+    if not isinstance(policies, list | tuple):
+        raise InputError(f"`policies` is a list of policies, not `{type(policies).__name__}`")
+    for each in policies:
+        if not callable(getattr(each, "propose", None)) or not hasattr(each, "owns"):
+            raise InputError(f"a policy has `owns` and `propose`, and `{type(each).__name__}` has not")
 
 
 def _check_options(text: object, lets: object, prepare: object, functions: object, limits: object) -> None:

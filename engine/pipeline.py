@@ -13,9 +13,8 @@ from ..grammar.ast import Json
 from ..rules.kind import Effect, NotApplicable
 from ..rules.strictjson import equal
 from . import messages
-from .bounds import NotAdmitted, OutOfBounds, denial
 from .condition import Env
-from .domain import NOT_JSON, TRUNCATED, Refusal, is_simple, text_fault, value_fault
+from .domain import NOT_JSON, TRUNCATED, NotAdmitted, OutOfBounds, Refusal, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
     SEVERAL,
@@ -225,7 +224,10 @@ def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
 
 def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -> Json:
     """Stages 3 to 8: the final arguments, or `_Refused`."""
-    final = value if bare else _prepare_and_preprocess(plan, value, work, env)
+    if not bare:
+        final = _prepare_and_preprocess(plan, value, work, env)
+    else:
+        final = _bound(plan, value, work, env) if plan.bounds else value
     schema = plan.schema
     if schema is None:
         if type(final) is str and bare:
@@ -283,7 +285,7 @@ def _bound(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
             try:
                 new = step.action.apply(here, _Log())
             except NotAdmitted as refused:
-                reason = denial(path, refused.reason)
+                reason = f"at `{pointer(path) or 'the root'}` {refused.reason}"
                 if not step.quiet:
                     raise OutOfBounds(step.rule, reason, step.note) from None
                 message = "would have refused this place"

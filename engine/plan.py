@@ -13,8 +13,6 @@ from msgspec.structs import replace
 from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Setting
 from ..rules.regex import compile_regex
-from .admission import Policy
-from .bounds import admission, overlap
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .envelope import FIXES
@@ -26,6 +24,7 @@ from .speech import Speech
 from .verdict import Observation, Source
 
 if TYPE_CHECKING:
+    from .admission import Policy
     from .schema import Schema
 
 Hook: TypeAlias = Callable[[Json], Json]
@@ -101,6 +100,7 @@ class Plan(Struct, frozen=True):
     types: frozenset[str]  # that the arguments may have
     roomy: bool  # its limits let every small object pass
     speech: Speech  # what the model prints beside its arguments
+    policies: tuple[Policy, ...] = ()  # the host's, which may have a state of their own
 
 
 class Index:
@@ -190,7 +190,9 @@ def make_plan(
             step = _step(rule, tool, model, place, policy, rules.functions, closing)
             if step is None and spec.in_glob and not place.known:
                 silent.append(rule.name)
-            if step is not None and kind.casts:
+            if step is not None and kind.casts and bounded:
+                from .bounds import overlap
+
                 step = replace(step, left=tuple(each for each in bounded if overlap(each, step.segments)))
             if step is not None:
                 steps.append(step)
@@ -255,6 +257,7 @@ def make_plan(
         root_types(place),
         limits.input_bytes >= ROOM,
         speech,
+        policies if bounds else (),
     )
 
 
@@ -403,6 +406,8 @@ def _step(
 
 def _bound(rule: Rule, tool: str, model: str | None, policies: tuple[Policy, ...]) -> list[Step]:
     """What one `bound` rule does: one step, or none where it is written wrong."""
+    from .bounds import admission  # which most engines never need
+
     kind, spec = rule.kind, rule.spec
     schema = kind.primitive(spec)
     if schema is None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from msgspec import Struct, field
 
 from ..grammar.ast import Condition, Json, Pointer, Segment, Statement, Text, Word
 from ..grammar.span import NOWHERE, Span
-from .primitive import PrimitiveSchema
+
+if TYPE_CHECKING:
+    from .primitive import PrimitiveSchema
 
 
 class Phase(Enum):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 BUDGET = 1024  # bytes of UTF-8 text that are looked at
+_PRINTED = 2000  # bits of an integer that is printed
 _ZERO, _NINE = ord("0"), ord("9")
 
 
@@ -86,6 +87,10 @@ class PrimitiveSchema(Struct, frozen=True):
     def wanted(self) -> str:
         """What is admitted, in words."""
         if self.expected is PrimitiveKind.INTEGER:
+            assert self.minimum is not None
+            assert self.maximum is not None
+            if max(self.minimum.bit_length(), self.maximum.bit_length()) > _PRINTED:
+                return "an integer inside the bounds"  # Python may be told to print no longer ones
             return f"an integer from {self.minimum} to {self.maximum}"
         return "true or false"
 

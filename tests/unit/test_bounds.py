@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import msgspec
 import pytest
 
 import callgate
@@ -169,6 +170,21 @@ def test_a_bound_holds_without_a_schema_and_for_text() -> None:
     assert engine.check_text("t", "{'n': '5'}").arguments == {"n": 5}
 
 
+def test_bare_text_under_a_bound_is_judged_by_it() -> None:
+    schema = {"type": ["string", "integer"]}
+    engine = callgate.compile('tool t { bound "" integer 0..9 }', tools={"t": schema})
+    assert engine.check_text("t", "hello").outcome is Outcome.DENIED
+    assert engine.check_text("t", '"5"').arguments == 5
+    assert engine.check("t", "hello").outcome is Outcome.DENIED
+
+
+def test_an_empty_model_id_is_no_model() -> None:
+    engine = callgate.compile("tool t { bound /n integer 0..9 for 'kimi' }", tools={"t": SCHEMA})
+    engine.tool_schemas("")
+    engine.plan("t", "")
+    assert engine.check("t", {"n": 50}, model="").outcome is Outcome.DENIED
+
+
 def test_a_wrapper_is_not_taken_off_for_what_its_bound_refuses() -> None:
     verdict = check(
         "bound /n integer 0..9", {"arguments": {"n": 50}}, schema={**SCHEMA, "additionalProperties": False}
@@ -248,6 +264,63 @@ def test_a_bound_behind_a_reference_stands_beside_it() -> None:
     assert narrowed.check("t", {"a": {"n": 9}}).outcome is Outcome.VALID
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"n": {"type": "integer"}, "children": {"items": {"$ref": "#"}}}},
+        {"properties": {"n": {"$id": "urn:x", "type": "integer"}, "b": {"$ref": "urn:x"}}},
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$ref": "#/definitions/a",
+            "definitions": {"a": {}},
+        },
+        {"anyOf": [{"properties": {"n": {}}}, {"required": ["z"]}], "unevaluatedProperties": False},
+    ],
+)
+def test_a_bound_that_cannot_be_said_alone_is_not_said(schema: Any) -> None:
+    engine = callgate.compile("tool t { bound /n integer 0..9 }", tools={"t": schema})
+    assert engine.tool_schemas() == {"t": schema}
+    assert engine.check("t", {"n": 50}).outcome is Outcome.DENIED
+
+
+def test_a_reference_to_a_bounded_place_is_not_tightened_with_it() -> None:
+    schema = {"properties": {"a": {"type": "integer"}, "b": {"$ref": "#/properties/a"}}}
+    engine = callgate.compile("tool t { bound /a integer 0..9 }", tools={"t": schema})
+    narrowed = callgate.compile("", tools=engine.tool_schemas())
+    for sent, wanted in (({"b": 50}, True), ({"a": 50}, False)):
+        assert narrowed.check("t", sent).allowed is wanted
+        assert engine.check("t", sent).allowed is wanted
+
+
+def test_a_schema_whose_parts_are_one_python_object_is_tightened_in_one_place() -> None:
+    part = {"type": "integer"}
+    engine = callgate.compile(
+        "tool t { bound /a integer 0..9 }", tools={"t": {"properties": {"a": part, "b": part}}}
+    )
+    found: Any = engine.tool_schemas()["t"]
+    assert found["properties"]["b"] == {"type": "integer"}
+
+
+def test_the_schema_of_a_rule_is_tightened_too() -> None:
+    document = '{"properties": {"n": {"type": "integer"}}, "required": ["m"]}'
+    rules = f"tool t {{ schema {document}\n bound /n integer 0..9 }}"
+    engine = callgate.compile(rules, tools=[{"name": "t"}])
+    assert engine.tool_schemas()["t"] == {
+        "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 9}},
+        "required": ["m"],
+    }
+    for model in (5, [], b"x"):
+        with pytest.raises(callgate.InputError):
+            engine.tool_schemas(model)  # type: ignore[arg-type]
+
+
+def test_after_a_failure_each_place_is_looked_at_for_itself() -> None:
+    rules = "tool t { bound /n integer 0..9; bound /m integer 0..9 }"
+    engine = callgate.compile(rules, policies=[Broken()])
+    failure = engine.observe_failure("t", {"n": "5", "m": 50}, "no")
+    assert [(each.path, each.kind) for each in failure.observations] == [("/n", "bound")]
+
+
 def test_after_a_failure_a_repair_is_an_observation() -> None:
     engine = callgate.compile("tool t { bound /n integer 0..9 }", tools={"t": SCHEMA})
     failure = engine.observe_failure("t", {"n": "5"}, "TypeError: n must be an integer")
@@ -298,3 +371,37 @@ def test_a_policy_that_raises_denies() -> None:
     engine = callgate.compile("tool t { bound /n integer 0..9 }", policies=[Broken()])
     assert engine.check("t", {"n": 4}).outcome is Outcome.DENIED
     assert engine.check("t", {"path": "x"}).outcome is Outcome.VALID
+
+
+class Once:
+    """Denies the first time that it is asked, and changes what it is given."""
+
+    owns = frozenset({"argument"})
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def propose(self, attempt: Attempt) -> Proposal:
+        self.asked += 1
+        if attempt.schema is not None:
+            msgspec.structs.force_setattr(attempt.schema, "maximum", 10**9)
+        msgspec.structs.force_setattr(attempt.candidate, "fields", ())
+        msgspec.structs.force_setattr(attempt.adapter, "deny", False)
+        return Proposal.deny("once") if self.asked == 1 else Proposal.abstain()
+
+
+def test_a_policy_cannot_change_what_the_others_and_the_engine_see() -> None:
+    engine = callgate.compile("tool t { bound /n integer 0..9 }", policies=[Once()])
+    first = engine.check("t", {"n": 5})
+    assert (first.outcome, first.reason) == (
+        Outcome.DENIED,
+        "at `/n` the value was refused by a policy of the host (`once`)",
+    )
+    assert engine.check("t", {"n": 500}).outcome is Outcome.DENIED
+    assert engine.check("t", {"n": "5"}).arguments == {"n": 5}
+
+
+@pytest.mark.parametrize("policies", [None, 5, "ab", [None], {"a": 1}, Even()])
+def test_what_is_no_list_of_policies_is_the_hosts_error(policies: Any) -> None:
+    with pytest.raises(callgate.InputError):
+        callgate.compile("", policies=policies)
