@@ -15,7 +15,7 @@ from .domain import Refusal
 from .verdict import Change
 
 LONGEST = 1024  # code points of a name that is looked at
-_CUT = re.compile(r"<\||</|\[ARGS\]")
+_CUT = re.compile(r"<\||</|\[(?:ARGS|TOOL_CALLS)\]")
 _ARGUMENTS = re.compile(r"\{\s{0,64}[^}\s]")  # an object that is not empty
 _INDEX = re.compile(r":[0-9]{1,9}\Z")
 _PREFIXES = ("functions.", "tools.", "default_api.")

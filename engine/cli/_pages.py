@@ -96,7 +96,8 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
         ),
         "name.trim": "White space and quotes around the tool's name go.",
         "name.cut": (
-            "What follows `<|`, `</` or `[ARGS]` in the tool's name goes, unless arguments stand there."
+            "What follows `<|`, `</`, `[ARGS]` or `[TOOL_CALLS]` in the name goes, unless arguments "
+            "stand there."
         ),
         "name.prefix": "A leading `functions.`, `tools.` or `default_api.` goes.",
         "name.index": "A trailing `:0` goes, with any number.",

@@ -62,6 +62,7 @@ def test_a_name_that_holds_an_argument_tag_has_lost_arguments(name: str) -> None
         ("read_file<|channel|>json", "read_file", ["name.cut"]),
         ("read_file</tool_call>", "read_file", ["name.cut"]),
         ("read_file[ARGS]{}", "read_file", ["name.cut"]),
+        ("read_file[TOOL_CALLS]", "read_file", ["name.cut"]),
         ("functions.read_file", "read_file", ["name.prefix"]),
         ("tools.read_file", "read_file", ["name.prefix"]),
         ("default_api.read_file", "read_file", ["name.prefix"]),
