@@ -17,28 +17,10 @@ from .domain import BAD_NUMBER, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, TRUNC
 from .lexicon import lexicon
 from .places import Open, View
 from .speech import AROUND, Speech
+from .texts import BACKSLASH, OPEN_END, Refused, in_double_quotes
 
 _UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
-_OPEN_END = Refusal(
-    "not-json",
-    "It is not certain where a text ends. Put texts in double quotes, and inside one write a double quote "
-    'as `\\"` and a backslash as `\\\\`.',
-)
-_BACKSLASH = Refusal(
-    "not-json", "A backslash can be read in two ways. Write a backslash inside a text as two."
-)
 
-_ESCAPE = re.compile(r'\\(?P<good>["\\/bfnrt]|u[0-9a-fA-F]{4})?')
-_IN_SINGLE = re.compile(r'\\(.)|"', re.DOTALL)
-# Escapes that other languages have and JSON has not: what they mean is a guess. Pairs are passed over.
-_FOREIGN = re.compile(r"\\(?:\\|(?P<foreign>['xUNav0-9]|u(?:\{|[0-9a-fA-F]{1,3}(?![0-9a-fA-F]))))")
-_FOREIGN_IN_SINGLE = re.compile(r"\\(?:\\|(?P<foreign>[xUNav0-9\n]|u(?![0-9a-fA-F]{4})))")
-# In a text with a backslash that is no escape these may be none either: `\bfoo`, `src\new`.
-_DOUBTFUL = re.compile(r"(?:\\[nrt]){2,}|(?P<doubtful>\\[bf]|\\[nrt](?=[A-Za-z]))|\\.", re.DOTALL)
-_PATH_START = re.compile(r"[A-Za-z]:\\|\\\\(?:\\\\)?[^\\]")
-_SEGMENT = r"[^\\/:*?\"<>|\s]++(?: [^\\/:*?\"<>|\s]++)*+(?<![.,;!])"
-_WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}}))(?:\\{_SEGMENT})++\\?")
-_CONTROL = re.compile(r"[\x00-\x1f]")
 _COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
 _OPEN_KEY = re.compile(r'[ \t\r\n]*+"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
@@ -72,13 +54,8 @@ def mend(
     mender = _Mender(text, depth, place, speech, complete, sound)
     try:
         return mender.run()
-    except _Refused as refused:
+    except Refused as refused:
         return refused.fault
-
-
-class _Refused(Exception):
-    def __init__(self, fault: Refusal) -> None:
-        self.fault = fault
 
 
 class _Mender:
@@ -146,11 +123,11 @@ class _Mender:
             if not ((self.sound or self.kinds or self.texts) and self._sound()):
                 self._whole()
         if self.outer:
-            raise _Refused(TRUNCATED)
+            raise Refused(TRUNCATED)
         if not self.texts:
-            raise _Refused(NO_VALUE)
+            raise Refused(NO_VALUE)
         if self.separated:
-            raise _Refused(OTHER_WORDS)
+            raise Refused(OTHER_WORDS)
         if len(self.texts) > 1:
             self._fix("repeated")
         return Mended(tuple(self.texts), tuple(self.kinds))
@@ -171,7 +148,7 @@ class _Mender:
                     self._fix(found.lastgroup or "")
                     around += 1
                     if around > AROUND:
-                        raise _Refused(OTHER_WORDS)
+                        raise Refused(OTHER_WORDS)
             elif self._begins():
                 return True
         return False
@@ -181,10 +158,10 @@ class _Mender:
         here = self.text[self.at]
         if not self.texts:
             if here not in "{[\"'“‘":
-                raise _Refused(NO_VALUE)
+                raise Refused(NO_VALUE)
             return True
         if self.opened != "{" or (here == "}" and self.separated):
-            raise _Refused(OTHER_WORDS)
+            raise Refused(OTHER_WORDS)
         if here == "}" and (self.outer or "braces" not in self.kinds):
             self._fix("braces")
             self.outer = False
@@ -194,7 +171,7 @@ class _Mender:
             self.separated = False
             return True
         else:
-            raise _Refused(OTHER_WORDS)
+            raise Refused(OTHER_WORDS)
         self.at += 1
         return False
 
@@ -262,7 +239,7 @@ class _Mender:
             elif state == "key":
                 self._key(kind, found)
             else:
-                raise _Refused(self._senseless())
+                raise Refused(self._senseless())
             if not self.stack and self.state == "after":
                 break
         self.texts.append("".join(self.out))
@@ -313,13 +290,13 @@ class _Mender:
         self.looked = found.end()
         to_line_end = comment[:2] != "/*"
         if self.text[start - 1] not in _BEFORE_COMMENT:
-            raise _Refused(self._senseless())
+            raise Refused(self._senseless())
         if to_line_end and "\\n" in comment:
-            raise _Refused(NOT_JSON)  # where it ends is not certain
+            raise Refused(NOT_JSON)  # where it ends is not certain
         if self.quoted and ('"' in comment or ("'" in comment and "quotes" in self.kinds)):
-            raise _Refused(_OPEN_END)
+            raise Refused(OPEN_END)
         if self.last == "number" and self.state == "after" and comment.lstrip("/#* \t")[:1].isdigit():
-            raise _Refused(NOT_JSON)  # `7 // 2`
+            raise Refused(NOT_JSON)  # `7 // 2`
         self.at = found.end()
         self._fix("comments")
 
@@ -327,16 +304,16 @@ class _Mender:
         if mark == ",":
             if self.comma:
                 if self.stack[-1] == "[":
-                    raise _Refused(NOT_JSON)  # an item may be lost
+                    raise Refused(NOT_JSON)  # an item may be lost
                 self._fix("commas")
             elif self.state != "after":
-                raise _Refused(NOT_JSON)
+                raise Refused(NOT_JSON)
             else:
                 self.comma = True
                 self.state = "key" if self.stack[-1] == "{" else "value"
         elif mark == ":":
             if self.state != "colon":
-                raise _Refused(NOT_JSON)
+                raise Refused(NOT_JSON)
             self.out.append(":")
             self.state = "value"
         elif mark in "{[":
@@ -350,9 +327,9 @@ class _Mender:
             self.outer = True
             return
         if self.state != "value":
-            raise _Refused(NOT_JSON)
+            raise Refused(NOT_JSON)
         if len(self.stack) >= self.depth:
-            raise _Refused(TOO_DEEP)
+            raise Refused(TOO_DEEP)
         self._item()
         self.out.append(mark)
         self.stack.append(mark)
@@ -362,12 +339,12 @@ class _Mender:
 
     def _close(self, mark: str) -> None:
         if not self.stack or _CLOSER[self.stack[-1]] != mark:
-            raise _Refused(NOT_JSON)
+            raise Refused(NOT_JSON)
         if self.comma:
             self._fix("commas")
             self.comma = False
         elif self.state != "after" and self.out[-1] != self.stack[-1]:
-            raise _Refused(NOT_JSON)
+            raise Refused(NOT_JSON)
         self.stack.pop()
         self.where.pop()
         self.runs.pop()
@@ -385,12 +362,12 @@ class _Mender:
 
     def _value(self, kind: str, found: re.Match[str]) -> None:
         if kind in ("flat", "trailing") and len(self.stack) >= self.depth:
-            raise _Refused(TOO_DEEP)
+            raise Refused(TOO_DEEP)
         self._item()
         self.at = found.end()
         written = found[kind]
         if kind == "infinite":
-            raise _Refused(BAD_NUMBER)
+            raise Refused(BAD_NUMBER)
         if kind == "trailing":
             self._fix("commas")
             written = written[: written.rindex(",")] + "}"
@@ -408,15 +385,15 @@ class _Mender:
         if word in _PLAIN_WORDS:
             return word
         if self.at == len(self.text):
-            raise _Refused(TRUNCATED)
+            raise Refused(TRUNCATED)
         if not self.stack:
-            raise _Refused(_UNQUOTED)
+            raise Refused(_UNQUOTED)
         place = self._place()
         if word in place.words:
             self._fix("bare-value")
             return f'"{word}"'
         if word not in _LITERALS or ("string" in place.types and _TYPE_OF[word] not in place.types):
-            raise _Refused(_UNQUOTED)  # Python's text of the value, or JSON's
+            raise Refused(_UNQUOTED)  # Python's text of the value, or JSON's
         self._fix("literals")
         return _LITERALS[word]
 
@@ -444,10 +421,10 @@ class _Mender:
             return
         if kind in ("text", "loose") and _COLON.match(self.text, found.end()) is None:
             if not self._open_key():
-                raise _Refused(NOT_JSON if self.text[found.end() :].strip() else TRUNCATED)
+                raise Refused(NOT_JSON if self.text[found.end() :].strip() else TRUNCATED)
             return
         if kind in ("number", "infinite") or (kind == "word" and found[kind] in _NO_KEYS):
-            raise _Refused(NOT_JSON)
+            raise Refused(NOT_JSON)
         self._item()
         self.at = found.end()
         if kind == "word":  # `name:`, or `name":`, which lost its opening quote
@@ -481,49 +458,15 @@ class _Mender:
         self._quote(found)
         if kind == "text":
             return raw
-        inner, escaped = raw[1:-1], False
+        inner = raw[1:-1]
         if not self.stack and "\\" in inner:
-            raise _Refused(_BACKSLASH)  # JSON text in other quotes: whose escapes these are is a guess
+            raise Refused(BACKSLASH)  # JSON text in other quotes: whose escapes these are is a guess
         if kind == "token":
             end = self.text.find(raw, self.at)
             if end < 0:
-                raise _Refused(TRUNCATED)
+                raise Refused(TRUNCATED)
             inner, self.at = self.text[self.at : end], end + len(raw)
-        if kind in ("token", "curly") and ('"' in inner or (kind == "token" and "\\" in inner)):
-            raise _Refused(_OPEN_END)  # the quote may be the end, and an escape may be none
-        if kind == "single":
-            if any(found["foreign"] for found in _FOREIGN_IN_SINGLE.finditer(inner)):
-                raise _Refused(_BACKSLASH)
-            escaped = "\\'" in inner
-            inner = _IN_SINGLE.sub(_in_double, inner)
-        if kind != "loose":
-            self._fix("quotes")
-        if _CONTROL.search(inner):
-            self._fix("control-characters")
-        if "\\" in inner:
-            inner = self._escapes(inner, escaped)
-        return f'"{inner}"'
-
-    def _escapes(self, inner: str, escaped: bool) -> str:
-        """What is no escape of JSON is a literal backslash; in a Windows path with such a one, all are.
-
-        `escaped`: a single quote was escaped in single quotes, so somebody did escape.
-        """
-        mended = _ESCAPE.sub(_literal, inner)
-        if mended == inner:
-            return inner
-        if escaped:
-            raise _Refused(_BACKSLASH)
-        self._fix("escapes")
-        if _PATH_START.match(inner):
-            if not _WINDOWS_PATH.fullmatch(inner):
-                raise _Refused(_BACKSLASH)  # half escaped, or no path at all
-            return inner.replace("\\", "\\\\")
-        if any(found["foreign"] for found in _FOREIGN.finditer(inner)):
-            raise _Refused(_BACKSLASH)
-        if any(found["doubtful"] for found in _DOUBTFUL.finditer(inner)):
-            raise _Refused(_BACKSLASH)
-        return mended
+        return in_double_quotes(kind, inner, self._fix)
 
     # Where it ends
 
@@ -533,13 +476,13 @@ class _Mender:
             return
         begins = self.text[self.at :].lstrip(" \t\r\n")[0] in "\"'“‘"
         if self.state not in ("key", "value") or not begins:
-            raise _Refused(self._senseless())
+            raise Refused(self._senseless())
         # With its last bracket there the text is whole, and the quote that would end the string is not.
-        raise _Refused(_OPEN_END if self.text.rstrip()[-1] in "}]" else TRUNCATED)
+        raise Refused(OPEN_END if self.text.rstrip()[-1] in "}]" else TRUNCATED)
 
     def _senseless(self) -> Refusal:
         """After a text there is no sense: most often a quote inside it was not escaped."""
-        return _OPEN_END if self.state in ("after", "colon") and self.last in _TEXTS else NOT_JSON
+        return OPEN_END if self.state in ("after", "colon") and self.last in _TEXTS else NOT_JSON
 
     def _cut(self) -> None:
         """The text ended inside a value: it is closed where that is certain."""
@@ -549,19 +492,8 @@ class _Mender:
             # The quote may be one inside a text, where others than JSON's stand around texts.
             certain = self.last not in ("number", "single", "curly", "token")
         if self.state != "after" or not (certain and self.complete and self.opened == "{"):
-            raise _Refused(TRUNCATED)
+            raise Refused(TRUNCATED)
         if self.outer or self.texts or self.lost or "comments" in self.kinds:
-            raise _Refused(TRUNCATED)
+            raise Refused(TRUNCATED)
         self._fix("complete")
         self.out += (_CLOSER[mark] for mark in reversed(self.stack))
-
-
-def _literal(found: re.Match[str]) -> str:
-    return found[0] if found["good"] else "\\\\"
-
-
-def _in_double(found: re.Match[str]) -> str:
-    """An escape, or a double quote, of single quotes as double quotes have it."""
-    if found[0] == '"':
-        return '\\"'
-    return "'" if found[1] == "'" else found[0]

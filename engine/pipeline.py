@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from msgspec import Struct, field
-
 from ..grammar.ast import Json
-from ..rules.kind import Effect, NotApplicable
+from ..rules.kind import Effect
 from ..rules.strictjson import equal
 from . import messages
 from .condition import Env
-from .domain import NOT_JSON, TRUNCATED, NotAdmitted, OutOfBounds, Refusal, is_simple, text_fault, value_fault
+from .domain import NOT_JSON, TRUNCATED, OutOfBounds, Refusal, is_simple, text_fault, value_fault
 from .envelope import (
     EMPTY,
     SEVERAL,
@@ -28,50 +26,15 @@ from .envelope import (
     several_calls,
     unwrap,
 )
-from .native import Misfit
-from .plan import Permit, Plan, Step, fits
-from .repair import Run, one_pass, selected
-from .selector import MISSING, Path, places, pointer
+from .plan import Permit, Plan, fits
+from .repair import Run, one_pass
+from .rewriting import HOOK, Refused, Work, apply_bounds, apply_step
+from .selector import MISSING, pointer
 from .swallowed import fault_in
 from .verdict import Change, Issue, Observation, Outcome, Verdict
 
-_HOOK = Refusal("hook", "A hook of this tool's owner failed, so nothing was changed. Tell the user.")
-
-
 _READ = ("name", "envelope", "repair")  # stages that put nothing into a value but what was read
 _DEEPER = ("repair.parse-json", "repair.wrap-array", "repair.wrap-root")  # but these put it deeper
-
-
-class _Refused(Exception):
-    """The call ends here as `unrepairable`."""
-
-    def __init__(self, fault: Refusal) -> None:
-        self.fault = fault
-
-
-class _Work(Struct):
-    """What one run over a call has done so far."""
-
-    changes: list[Change] = field(default_factory=list)
-    observations: list[Observation] = field(default_factory=list)
-    misfits: list[Misfit] | None = None  # of the value that stage 2 gave, once known
-
-
-class _Log:
-    """What one action says about one place. Most say nothing or one thing, so its lists come late."""
-
-    changes: Sequence[tuple[Path, str | None]] = ()
-    observations: Sequence[tuple[str, Path]] = ()
-
-    def change(self, path: Path = (), note: str | None = None) -> None:
-        if not self.changes:
-            self.changes = []
-        self.changes.append((path, note))  # type: ignore[attr-defined]
-
-    def observe(self, message: str, path: Path = ()) -> None:
-        if not self.observations:
-            self.observations = []
-        self.observations.append((message, path))  # type: ignore[attr-defined]
 
 
 def judge(
@@ -92,7 +55,7 @@ def judge(
     Raises:
         InputError: the arguments hold something outside the JSON domain.
     """
-    work = _Work([*renamed], [*plan.standing])
+    work = Work([*renamed], [*plan.standing])
     original: Any = MISSING
     plain = False
     try:
@@ -111,9 +74,9 @@ def judge(
                 work.changes.append(Change(name, name, "envelope", "", each.note))
             fault = None if plain else fault_in(original, plan.declared)
             if fault is not None:
-                raise _Refused(fault)
+                raise Refused(fault)
         final = _stages(plan, original, bare, work, env)
-    except _Refused as refused:
+    except Refused as refused:
         return _unrepairable(plan, arguments, original, refused.fault, work)
     except OutOfBounds as refused:
         return _out_of_bounds(plan, arguments, refused, work)
@@ -153,12 +116,12 @@ def _names(decided: Permit, fitting: tuple[Permit, ...]) -> tuple[str, ...]:
 
 
 def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | None, text: bool) -> Reading:
-    """Stage 2: one value to judge, or `_Refused`."""
+    """Stage 2: one value to judge, or `Refused`."""
     limits = plan.limits
     if type(arguments) is str:
         fault = text_fault(arguments, limits)
         if fault is not None:
-            raise _Refused(fault)
+            raise Refused(fault)
         if not text and plan.schema is not None and fits(plan, arguments):
             return Reading(arguments)
         ended = ended_by_itself(stop_reason)
@@ -166,37 +129,37 @@ def _envelope(plan: Plan, arguments: Any, stop_reason: str | None, env: Env | No
         complete = complete and "envelope.complete" not in plan.off
         found = read_text(arguments, limits, plan.place, plan.speech, free=text, complete=complete)
         if isinstance(found, Refusal):
-            raise _Refused(found)
+            raise Refused(found)
         reading = found
         if reading.bare and not ended:
-            raise _Refused(TRUNCATED)  # bare text has no end that could be seen
+            raise Refused(TRUNCATED)  # bare text has no end that could be seen
     else:
         reading = Reading(arguments)
     if type(arguments) is not str or (reading.readings and not reading.plain):
         fault = value_fault(reading.value, limits)
         if fault is not None:
-            raise _Refused(fault)
+            raise Refused(fault)
     if reading.value is None:
         return _empty(plan, reading, env, blank=type(arguments) is str and not arguments.strip())
     if several_calls(reading.value, plan.place):
-        raise _Refused(SEVERAL)
+        raise Refused(SEVERAL)
     if not reading.bare:
         unwrapped = unwrap(
             reading, plan.tool, plan.place, plan.speech, limits, lambda value: _passes(plan, value, env)
         )
         if isinstance(unwrapped, Refusal):
-            raise _Refused(unwrapped)
+            raise Refused(unwrapped)
         reading = unwrapped
     kinds = [each.kind for each in reading.steps]
     for each in reading.steps:
         if f"envelope.{each.kind}" in plan.off:
-            raise _Refused(Refusal("schema", each.note))
+            raise Refused(Refusal("schema", each.note))
     if "complete" in kinds and not (
         _passes(plan, reading.value, env) and not misplaced(reading.value, plan.place)
     ):
-        raise _Refused(TRUNCATED)
+        raise Refused(TRUNCATED)
     if "xml" in kinds and not ended_by_itself(stop_reason):
-        raise _Refused(TRUNCATED)  # another element may have followed
+        raise Refused(TRUNCATED)  # another element may have followed
     return reading
 
 
@@ -207,7 +170,7 @@ def _empty(plan: Plan, reading: Reading, env: Env | None, *, blank: bool) -> Rea
     if "envelope.empty" not in plan.off and _passes(plan, {}, env):
         return Reading({}, (EMPTY,))
     if plan.schema is None:
-        raise _Refused(Refusal("schema", "The arguments are empty. Send a JSON object."))
+        raise Refused(Refusal("schema", "The arguments are empty. Send a JSON object."))
     return Reading(None, readings=reading.readings)
 
 
@@ -215,25 +178,25 @@ def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
     """Does the value pass the schema after stages 3 to 5, tried without saying so?"""
     if plan.schema is None:
         return type(value) is dict
-    work = _Work()
+    work = Work()
     try:
         return fits(plan, _prepare_and_preprocess(plan, value, work, env))
-    except (_Refused, OutOfBounds):
+    except (Refused, OutOfBounds):
         return False
 
 
-def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -> Json:
-    """Stages 3 to 8: the final arguments, or `_Refused`."""
+def _stages(plan: Plan, value: Json, bare: bool, work: Work, env: Env | None) -> Json:
+    """Stages 3 to 8: the final arguments, or `Refused`."""
     if not bare:
         final = _prepare_and_preprocess(plan, value, work, env)
     else:
-        final = _bound(plan, value, work, env) if plan.bounds else value
+        final = apply_bounds(plan, value, work, env) if plan.bounds else value
     schema = plan.schema
     if schema is None:
         if type(final) is str and bare:
             final = _wrap_root(plan, final, work, env)
         if type(final) is not dict:
-            raise _Refused(NOT_JSON if bare else Refusal("schema", "The arguments must be a JSON object."))
+            raise Refused(NOT_JSON if bare else Refusal("schema", "The arguments must be a JSON object."))
         return final
     if fits(plan, final):
         return final
@@ -244,20 +207,20 @@ def _stages(plan: Plan, value: Json, bare: bool, work: _Work, env: Env | None) -
     if not fits(plan, final):
         # A rule may have broken what was right; then its result says what is wanted.
         work.misfits = work.misfits or schema.faults(final, plan.limits.issues)
-        raise _Refused(NOT_JSON if bare else Refusal("schema", ""))
+        raise Refused(NOT_JSON if bare else Refusal("schema", ""))
     return final
 
 
-def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+def _prepare_and_preprocess(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
     """Stages 3 to 5."""
     if plan.prepare is not None:
         try:
             prepared = plan.prepare(deepcopy(value))
             fault = value_fault(prepared, plan.limits)
         except Exception:  # the owner's code may raise anything
-            raise _Refused(_HOOK) from None
+            raise Refused(HOOK) from None
         if fault is not None:
-            raise _Refused(_HOOK)
+            raise Refused(HOOK)
         if not equal(prepared, value):
             note = "The tool's owner adjusted the arguments before they were checked."
             work.changes.append(Change("prepare", "prepare", "prepare", "", note))
@@ -265,114 +228,13 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: _Work, env: Env | Non
     return _preprocess(plan, value, work, env)
 
 
-def _preprocess(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+def _preprocess(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
     """Stage 4, the rules of the tool block in file order, and stage 5, its bounds."""
-    value = plan.preprocess(value, work, env, _apply)
-    return _bound(plan, value, work, env) if plan.bounds else value
+    value = plan.preprocess(value, work, env, apply_step)
+    return apply_bounds(plan, value, work, env) if plan.bounds else value
 
 
-def _bound(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
-    """Stage 5: each bounded place is admitted, repaired or refused.
-
-    Raises:
-        bounds.OutOfBounds: a place is refused.
-    """
-    for step in plan.bounds:
-        if step.condition is not None and step.condition(value, value, env) is False:
-            continue
-        edit: _Edit | None = None
-        for path, here in places(value, step.segments):
-            try:
-                new = step.action.apply(here, _Log())
-            except NotAdmitted as refused:
-                reason = f"at `{pointer(path) or 'the root'}` {refused.reason}"
-                if not step.quiet:
-                    raise OutOfBounds(step.rule, reason, step.note) from None
-                message = "would have refused this place"
-                work.observations.append(Observation(step.rule, step.kind, pointer(path), message))
-                continue
-            if new is here:
-                continue
-            if step.quiet:
-                message = "would have changed this place"
-                work.observations.append(Observation(step.rule, step.kind, pointer(path), message))
-                continue
-            note = step.note or step.usual_note
-            work.changes.append(Change(step.rule, step.kind, "bound", pointer(path), note))
-            if not path:
-                value = new
-                break
-            edit = edit or _Edit(value)
-            edit.put(path, new)
-        if edit is not None:
-            value = edit.value
-    return value
-
-
-def _apply(step: Step, value: Json, work: _Work, env: Env | None) -> Json:
-    """One rule, at every place that it selects."""
-    edit: _Edit | None = None
-    for path, here in places(value, step.segments) if step.segments else (((), value),):
-        if step.at_place and step.condition is not None and step.condition(here, here, env) is not True:
-            continue
-        if step.left and selected(path, step.left):
-            continue
-        log = _Log()
-        try:
-            new = step.action.apply(here, log)
-        except NotApplicable:
-            continue
-        except Exception:  # an owner's function may raise anything
-            raise _Refused(_HOOK) from None
-        default = () if step.field is None else (step.field,)
-        for message, below in log.observations:
-            work.observations.append(Observation(step.rule, step.kind, pointer(path + below), message))
-        if new is here:
-            continue
-        if step.quiet:
-            message = "would have changed this place"
-            work.observations.append(Observation(step.rule, step.kind, pointer(path + default), message))
-            continue
-        for below, note in log.changes or [(default, None)]:
-            where = pointer(path + below)
-            work.changes.append(
-                Change(step.rule, step.kind, "preprocess", where, step.note or note or step.usual_note)
-            )
-        if not path:
-            return new
-        edit = edit or _Edit(value)
-        edit.put(path, new)
-    return value if edit is None else edit.value
-
-
-class _Edit:
-    """A value under change: containers are copied once, the first time that something below them changes."""
-
-    __slots__ = ("_own", "value")
-
-    def __init__(self, value: Json) -> None:
-        self.value: Any = value
-        self._own: dict[int, Any] = {}
-
-    def put(self, path: Path, new: Json) -> None:
-        if not path:
-            self.value = new
-            return
-        self.value = here = self._mine(self.value)
-        for part in path[:-1]:
-            here[part] = self._mine(here[part])
-            here = here[part]
-        here[path[-1]] = new
-
-    def _mine(self, container: Any) -> Any:
-        if id(container) in self._own:
-            return container
-        copy = container.copy()
-        self._own[id(copy)] = copy
-        return copy
-
-
-def _repair(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
+def _repair(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
     """Stage 7: passes of schema-guided repair, with stage 4 again after each that changed something."""
     if plan.repairs is None or plan.schema is None:
         return value
@@ -393,7 +255,7 @@ def _repair(plan: Plan, value: Json, work: _Work, env: Env | None) -> Json:
 _NAMED = re.compile(r"[ \t\r\n]{0,64}[\"']?([A-Za-z0-9_-]{1,64})[\"']?[ \t]{0,8}[:=]")
 
 
-def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
+def _wrap_root(plan: Plan, text: str, work: Work, env: Env | None) -> Json:
     """`repair.wrap-root`: bare text that does not look like JSON becomes the field that `root` names."""
     root = plan.root
     if (
@@ -416,7 +278,7 @@ def _wrap_root(plan: Plan, text: str, work: _Work, env: Env | None) -> Json:
 
 
 def _permission(
-    plan: Plan, final: Json, original: Json, work: _Work, env: Env | None, *, passed: bool
+    plan: Plan, final: Json, original: Json, work: Work, env: Env | None, *, passed: bool
 ) -> tuple[Permit | None, tuple[Permit, ...]]:
     """Stage 9: the rule that refuses or asks, or None to let the call pass; and all rules that fit.
 
@@ -450,14 +312,14 @@ def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Refusal |
 
     `last`: the last rule that changed it.
     """
-    work = _Work()
+    work = Work()
     try:
         reading = _envelope(plan, final, None, env, False)
         fault = fault_in(reading.value, plan.declared)
         if fault is not None:
-            raise _Refused(fault)
+            raise Refused(fault)
         again = _stages(plan, reading.value, reading.bare, work, env)
-    except _Refused:
+    except Refused:
         message = f"What the rule `{last}` made of the arguments cannot be used. Send them as they are meant."
         return Refusal("not-settled", message)
     if not work.changes and again is final:
@@ -468,11 +330,11 @@ def _unsettled(plan: Plan, final: Json, last: str, env: Env | None) -> Refusal |
     )
 
 
-def _issues(work: _Work) -> tuple[Issue, ...]:
+def _issues(work: Work) -> tuple[Issue, ...]:
     return tuple(map(messages.issue, work.misfits)) if work.misfits else ()
 
 
-def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, work: _Work) -> Verdict:
+def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, work: Work) -> Verdict:
     misfits = work.misfits or []
     issues = _issues(work)
     lead = f"The arguments of `{plan.tool[:64]}` were not used. {fault.message}" if fault.message else None
@@ -490,7 +352,7 @@ def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, wor
     )
 
 
-def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: _Work) -> Verdict:
+def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: Work) -> Verdict:
     """Denied by a `bound`."""
     return Verdict(
         Outcome.DENIED,
@@ -506,7 +368,7 @@ def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: _Work
     )
 
 
-def _denied(plan: Plan, arguments: Any, decided: Permit, fitting: tuple[Permit, ...], work: _Work) -> Verdict:
+def _denied(plan: Plan, arguments: Any, decided: Permit, fitting: tuple[Permit, ...], work: Work) -> Verdict:
     rules = _names(decided, fitting)
     return Verdict(
         Outcome.DENIED,
