@@ -58,6 +58,27 @@ def mend(
         return refused.fault
 
 
+class _Seldom:
+    """Whether to look for something: the longer it was not found, the more seldom."""
+
+    __slots__ = ("missed", "wait")
+
+    def __init__(self) -> None:
+        self.missed = self.wait = 0
+
+    def due(self) -> bool:
+        if self.wait:
+            self.wait -= 1
+            return False
+        return True
+
+    def found(self, match: re.Match[str] | None) -> re.Match[str] | None:
+        """What was found, taken note of."""
+        self.missed = 0 if match is not None else min(self.missed + 1, 5)
+        self.wait = (1 << self.missed) - 1
+        return match
+
+
 class _Mender:
     """One pass. `state` is what is wanted: a `value`, a `key`, a `colon`, or what comes `after` a value."""
 
@@ -182,6 +203,10 @@ class _Mender:
         self.opened = self.text[self.at]
         if self.opened not in "{[":
             return False
+        if self.texts and self.text.startswith(self.texts[-1], self.at):
+            self.at += len(self.texts[-1])  # the same again
+            self.texts.append(self.texts[-1])
+            return True
         try:
             _, end = _DECODER.raw_decode(self.text, self.at)
         except (ValueError, RecursionError):
@@ -193,8 +218,10 @@ class _Mender:
     def _whole(self) -> None:
         """Read one top-level value and keep its text."""
         self.state, self.opened, self.out = "value", self.text[self.at], []
-        text, token = self.text, self.lexicon.token
+        text, token, part = self.text, self.lexicon.token, self.lexicon.part
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
+        # Where runs and whole objects are not found, they are looked for ever more seldom.
+        no_pairs, no_items, no_flat = _Seldom(), _Seldom(), _Seldom()
         while True:
             state, run = self.state, None
             here = text[self.at : self.at + 1]
@@ -206,16 +233,20 @@ class _Mender:
                     break
                 continue
             if state == "key":
-                run = pairs.match(text, self.at)
+                run = no_pairs.found(pairs.match(text, self.at)) if no_pairs.due() else None
                 loose = pair.match(text, self.at) if run is None else None
                 if loose is not None:
                     self._pair(loose)
                     continue
             elif state == "value" and self.stack and self.stack[-1] == "[" and len(self.stack) < self.depth:
-                run = items.match(text, self.at)
+                run = no_items.found(items.match(text, self.at)) if no_items.due() else None
             if run is not None:
                 self._run(run)
-            found = token.match(text, self.at)
+            if self.state == "value" and no_flat.due():
+                found = token.match(text, self.at)
+                no_flat.found(found if found is not None and found.lastgroup != "mark" else None)
+            else:
+                found = part.match(text, self.at)
             kind = None if found is None else found.lastgroup
             if found is None or kind is None:
                 self._stray()
@@ -257,12 +288,13 @@ class _Mender:
 
     def _pair(self, found: re.Match[str]) -> None:
         """Take one entry of an object with a scalar, whose key or text stands in other quotes or in none."""
-        key, name, single, scalar, text, word, loose, comma = found.groups()
+        key, name, single, opened, scalar, text, word, loose, comma = found.groups()
         if self.comma:
             self.out.append(",")
         if key is None:
-            self._fix("quotes" if name is None else "keys")
-            key = f'"{single[1:-1] if name is None else name}"'
+            self._fix("keys" if single is None else "quotes")
+            key = f'"{single[1:-1] if single is not None else name or opened}"'
+            self.lost = self.lost or opened is not None
         self.where[-1] = key
         self.comma, self.last = False, "text"
         self.at = found.end()
@@ -361,17 +393,17 @@ class _Mender:
             self.where[-1] += 1
 
     def _value(self, kind: str, found: re.Match[str]) -> None:
-        if kind in ("flat", "trailing") and len(self.stack) >= self.depth:
+        if kind == "flat" and len(self.stack) >= self.depth:
             raise Refused(TOO_DEEP)
         self._item()
         self.at = found.end()
         written = found[kind]
         if kind == "infinite":
             raise Refused(BAD_NUMBER)
-        if kind == "trailing":
-            self._fix("commas")
-            written = written[: written.rindex(",")] + "}"
-        if kind in ("flat", "trailing"):
+        if kind == "flat":
+            if found["spare"] is not None:
+                self._fix("commas")
+                written = written[: written.rindex(",")] + "}"
             self._quote(found)
         elif kind == "word":
             written = self._word(written)
@@ -415,7 +447,7 @@ class _Mender:
         return self.views[level].child(str(min(here, _PREFIX)))
 
     def _key(self, kind: str, found: re.Match[str]) -> None:
-        if kind in ("flat", "trailing"):  # an object in place of a key
+        if kind == "flat":  # an object in place of a key
             self.at = found.start(kind) + 1
             self._mark(found[kind][0])
             return

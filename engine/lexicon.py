@@ -27,10 +27,8 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])"
 _SCALAR = rf"(?:{_TEXT}|{_NUMBER}|(?:true|false|null)(?![\w.-]))"
 _PAIR = rf"{_BLANK}{_TEXT}{_BLANK}:{_BLANK}{_SCALAR}{_BLANK}"
 # An object or array of scalars with nothing wrong in it.
-_FLAT = (
-    rf"(?:\{{(?:{_PAIR}(?:,{_PAIR})*+|{_BLANK})\}}"
-    rf"|\[(?:{_BLANK}{_SCALAR}{_BLANK}(?:,{_BLANK}{_SCALAR}{_BLANK})*+|{_BLANK})\])"
-)
+_ARRAY = rf"\[(?:{_BLANK}{_SCALAR}{_BLANK}(?:,{_BLANK}{_SCALAR}{_BLANK})*+|{_BLANK})\]"
+_FLAT = rf"(?:\{{(?:{_PAIR}(?:,{_PAIR})*+|{_BLANK})\}}|{_ARRAY})"
 _ITEM = rf"{_BLANK}(?:{_SCALAR}|{_FLAT}){_BLANK}"
 # Runs of entries with nothing wrong in them, each with its comma, before what begins like another.
 _PAIRS = rf"(?:{_PAIR},(?={_BLANK}\"))++"
@@ -38,14 +36,19 @@ _ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
 _LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
+_NAME = r"(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+"
+_LOOSE_KEY = (
+    rf"(?P<key>{_TEXT})|(?P<name>{_NAME})\"?|(?P<single>{_SIMPLE})"
+    rf"|(?!{_LOOSE}{_BLANK}:)\"(?P<opened>[A-Za-z_$][\w$.-]*+)"  # its closing quote was lost
+)
 _LOOSE_PAIR = (
-    rf"{_BLANK}(?:(?P<key>{_TEXT})|(?P<name>(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+)\"?|(?P<single>{_SIMPLE})){_BLANK}:"
-    rf"{_BLANK}(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})|(?P<word>True|False|None)\b"
-    rf"|(?P<loose>{_LOOSE})){_BLANK}(?:(?P<comma>,)|(?=\}}))"
+    rf"{_BLANK}(?:{_LOOSE_KEY}){_BLANK}:{_BLANK}"
+    rf"(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})|(?P<word>True|False|None)\b|(?P<loose>{_LOOSE}))"
+    rf"{_BLANK}(?:(?P<comma>,)|(?=\}}))"
 )
 _TOKENS = (
-    rf"(?P<flat>{_FLAT})",
-    rf"(?P<trailing>\{{(?:{_PAIR},)++{_BLANK}\}})",  # the same object with a comma too many at its end
+    # The same, with a comma too many at the end of an object; only where it pays to look for it.
+    rf"(?P<flat>\{{(?:{_PAIR}(?:,{_PAIR})*+(?P<spare>,{_BLANK})?|{_BLANK})\}}|{_ARRAY})",
     rf"(?P<commas>,(?:{_BLANK},)++)",
     r"(?P<mark>[{}\[\],:])",
     rf"(?P<text>{_TEXT})",
@@ -74,11 +77,13 @@ _FENCE = (
 
 class Lexicon(msgspec.Struct, frozen=True):
     """`token`: one token inside the arguments, with the blanks before it; its last group is its kind.
+    `part`: the same, but no whole object and array is one.
     `pairs`, `items`: runs of whole entries of an object and of an array, and one `item` of such a run.
     `pair`: one entry of an object whose key or text stands in other quotes or in none.
     `around`: what may stand around the arguments; its last group is the fix, or `blank`."""
 
     token: re.Pattern[str]
+    part: re.Pattern[str]
     pairs: re.Pattern[str]
     pair: re.Pattern[str]
     items: re.Pattern[str]
@@ -91,6 +96,7 @@ def lexicon(speech: Speech) -> Lexicon:
     """The expressions for what a model prints."""
     quotes = "|".join(map(re.escape, sorted(speech.quotes, key=len, reverse=True)))
     tokens = (f"(?P<token>{quotes})", *_TOKENS) if quotes else _TOKENS
+    parts = [each for each in tokens if not each.startswith("(?P<flat>")]
     words = sorted({*_WORDS, *speech.words}, key=lambda each: (-len(each), each))
     phrases = [_phrase(each) for each in words if each.strip()]
     around = (
@@ -101,6 +107,7 @@ def lexicon(speech: Speech) -> Lexicon:
     )
     return Lexicon(
         re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
+        re.compile(f"{_BLANK}(?:{'|'.join(parts)})", re.DOTALL),
         re.compile(_PAIRS),
         # A token that begins like a quote is looked at before quotes are.
         re.compile(

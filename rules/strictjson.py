@@ -17,7 +17,6 @@ from ..grammar.ast import Json
 DIGITS = 640  # of an integer: Python may be told to read and print no longer ones
 DEPTH = 64
 
-_LONG = re.compile(f"[0-9]{{{DIGITS + 1}}}")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _WHITE = " \t\n\r"
 
@@ -74,7 +73,7 @@ def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[
             text,
             object_pairs_hook=pairs,
             parse_float=number,
-            parse_int=integer if _LONG.search(text) else None,
+            parse_int=integer if _may_be_long(text) else None,
             parse_constant=_constant,
             strict=not raw_controls,
         )
@@ -87,6 +86,22 @@ def read(text: str, *, depth: int = DEPTH, raw_controls: bool = False) -> tuple[
     if "\\u" in text and _half_pair(text):
         raise JsonError("surrogate", "an escape is half of a surrogate pair")
     return value, tuple(merged)
+
+
+def _may_be_long(text: str) -> bool:
+    """Is there a run of more digits than an integer may have? It would lie on a place that is looked at."""
+    digits = "0123456789"
+    for at in range(DIGITS, len(text), DIGITS):
+        if text[at] in digits:
+            start = at
+            while start and text[start - 1] in digits and at - start <= DIGITS:
+                start -= 1
+            end = at
+            while end < len(text) and text[end] in digits and end - start <= DIGITS:
+                end += 1
+            if end - start > DIGITS:
+                return True
+    return False
 
 
 def _too_deep(depth: int) -> JsonError:
