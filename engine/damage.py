@@ -32,6 +32,7 @@ _DECODER = json.JSONDecoder()
 _MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
 _NO_KEYS = frozenset({*_LITERALS, *_PLAIN_WORDS})
+_SELDOM = 5  # at most 31 turns
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
 
@@ -56,27 +57,6 @@ def mend(
         return mender.run()
     except Refused as refused:
         return refused.fault
-
-
-class _Seldom:
-    """Whether to look for something: the longer it was not found, the more seldom."""
-
-    __slots__ = ("missed", "wait")
-
-    def __init__(self) -> None:
-        self.missed = self.wait = 0
-
-    def due(self) -> bool:
-        if self.wait:
-            self.wait -= 1
-            return False
-        return True
-
-    def found(self, match: re.Match[str] | None) -> re.Match[str] | None:
-        """What was found, taken note of."""
-        self.missed = 0 if match is not None else min(self.missed + 1, 5)
-        self.wait = (1 << self.missed) - 1
-        return match
 
 
 class _Mender:
@@ -220,33 +200,51 @@ class _Mender:
         self.state, self.opened, self.out = "value", self.text[self.at], []
         text, token, part = self.text, self.lexicon.token, self.lexicon.part
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
-        # Where runs and whole objects are not found, they are looked for ever more seldom.
-        no_pairs, no_items, no_flat = _Seldom(), _Seldom(), _Seldom()
+        # Where runs and whole objects are not found, they are looked for ever more seldom: how often each was
+        # missed in a row, and for how many turns it is not looked for.
+        pairs_missed = pairs_wait = items_missed = items_wait = flat_missed = flat_wait = 0
         while True:
             state, run = self.state, None
             here = text[self.at : self.at + 1]
             if here in _MARKS and _MARKS[here] == state:
                 # A mark where it belongs needs no look at what else might stand there.
                 self.at += 1
+                if here == ",":
+                    self.comma = True
+                    self.state = "key" if self.stack[-1] == "{" else "value"
+                    continue
                 self._mark(here)
                 if not self.stack and self.state == "after":
                     break
                 continue
             if state == "key":
-                run = no_pairs.found(pairs.match(text, self.at)) if no_pairs.due() else None
+                if pairs_wait:
+                    pairs_wait -= 1
+                else:
+                    run = pairs.match(text, self.at)
+                    pairs_missed = min(pairs_missed + 1, _SELDOM) if run is None else 0
+                    pairs_wait = (1 << pairs_missed) - 1
                 loose = pair.match(text, self.at) if run is None else None
                 if loose is not None:
                     self._pair(loose)
                     continue
             elif state == "value" and self.stack and self.stack[-1] == "[" and len(self.stack) < self.depth:
-                run = no_items.found(items.match(text, self.at)) if no_items.due() else None
+                if items_wait:
+                    items_wait -= 1
+                else:
+                    run = items.match(text, self.at)
+                    items_missed = min(items_missed + 1, _SELDOM) if run is None else 0
+                    items_wait = (1 << items_missed) - 1
             if run is not None:
                 self._run(run)
-            if self.state == "value" and no_flat.due():
-                found = token.match(text, self.at)
-                no_flat.found(found if found is not None and found.lastgroup != "mark" else None)
-            else:
+            if flat_wait or state != "value":
+                flat_wait -= flat_wait > 0
                 found = part.match(text, self.at)
+            else:
+                found = token.match(text, self.at)
+                missed = found is not None and found.lastgroup == "mark"
+                flat_missed = min(flat_missed + 1, _SELDOM) if missed else 0
+                flat_wait = (1 << flat_missed) - 1
             kind = None if found is None else found.lastgroup
             if found is None or kind is None:
                 self._stray()

@@ -22,6 +22,8 @@ _FOREIGN = re.compile(r"\\(?:\\|(?P<foreign>['xUNav0-9]|u(?:\{|[0-9a-fA-F]{1,3}(
 _FOREIGN_IN_SINGLE = re.compile(r"\\(?:\\|(?P<foreign>[xUNav0-9\n]|u(?![0-9a-fA-F]{4})))")
 # In a text with a backslash that is no escape these may be none either: `\bfoo`, `src\new`.
 _DOUBTFUL = re.compile(r"(?:\\[nrt]){2,}|(?P<doubtful>\\[bf]|\\[nrt](?=[A-Za-z]))|\\.", re.DOTALL)
+# No backslash in it begins anything but itself, in any language.
+_ALL_LITERAL = re.compile(r"[^\\]*+(?:\\[^\\\"/'bfnrtuxUNav0-9][^\\]*+)++")
 _PATH_START = re.compile(r"[A-Za-z]:\\|\\\\(?:\\\\)?[^\\]")
 _SEGMENT = r"[^\\/:*?\"<>|\s]++(?: [^\\/:*?\"<>|\s]++)*+(?<![.,;!])"
 _WINDOWS_PATH = re.compile(rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,64}}(?=\\[\w.$-]{{2}}))(?:\\{_SEGMENT})++\\?")
@@ -69,6 +71,8 @@ def _escapes(inner: str, escaped: bool) -> str:
 
     `escaped`: a single quote was escaped in single quotes, so somebody did escape.
     """
+    if _ALL_LITERAL.fullmatch(inner) and not escaped and not _PATH_START.match(inner):
+        return inner.replace("\\", "\\\\")
     mended = _ESCAPE.sub(_literal, inner)
     if mended == inner:
         return inner
