@@ -77,6 +77,7 @@ def judge(
                 raise Refused(fault)
         final = _stages(plan, original, bare, work, env)
     except Refused as refused:
+        work.misfits = work.misfits or refused.misfits
         return _unrepairable(plan, arguments, original, refused.fault, work)
     except OutOfBounds as refused:
         return _out_of_bounds(plan, arguments, refused, work)
@@ -169,9 +170,12 @@ def _empty(plan: Plan, reading: Reading, env: Env | None, *, blank: bool) -> Rea
         return reading
     if "envelope.empty" not in plan.off and _passes(plan, {}, env):
         return Reading({}, (EMPTY,))
-    if plan.schema is None:
-        raise Refused(Refusal("schema", "The arguments are empty. Send a JSON object."))
-    return Reading(None, readings=reading.readings)
+    message = "The arguments are empty. Send a JSON object."
+    if not blank and "object" not in plan.types:
+        return Reading(None, readings=reading.readings)
+    raise Refused(
+        Refusal("schema", message), plan.schema.faults({}, plan.limits.issues) if plan.schema else None
+    )
 
 
 def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
@@ -207,7 +211,8 @@ def _stages(plan: Plan, value: Json, bare: bool, work: Work, env: Env | None) ->
     if not fits(plan, final):
         # A rule may have broken what was right; then its result says what is wanted.
         work.misfits = work.misfits or schema.faults(final, plan.limits.issues)
-        raise Refused(NOT_JSON if bare else Refusal("schema", ""))
+        empty = "The arguments are empty." if value == {} else ""
+        raise Refused(NOT_JSON if bare else Refusal("schema", empty))
     return final
 
 

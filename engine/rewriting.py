@@ -21,10 +21,11 @@ HOOK = Refusal("hook", "A hook of this tool's owner failed, so nothing was chang
 
 
 class Refused(Exception):
-    """The call ends here as `unrepairable`."""
+    """The call ends here as `unrepairable`. `misfits`: what is wrong, where it is known here."""
 
-    def __init__(self, fault: Refusal) -> None:
+    def __init__(self, fault: Refusal, misfits: list[Misfit] | None = None) -> None:
         self.fault = fault
+        self.misfits = misfits
 
 
 class Work(Struct):

@@ -74,6 +74,14 @@ def test_blank_text_or_null_is_no_object_where_an_empty_one_does_not_pass(blank:
     assert verdict.arguments is blank
 
 
+@pytest.mark.parametrize("blank", [None, "", "null", {}])
+def test_empty_arguments_are_called_empty_and_the_required_fields_are_named(blank: Any) -> None:
+    message = check(blank).retry_message
+    assert message is not None
+    assert "The arguments are empty." in message
+    assert "the field `path` is required" in message
+
+
 def test_null_stays_null_where_the_schema_wants_it() -> None:
     verdict = check(None, schema={"type": ["object", "null"]})
     assert (verdict.outcome, verdict.arguments) == (Outcome.VALID, None)
