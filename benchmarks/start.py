@@ -1,9 +1,11 @@
 """What a start costs: whole processes, against a hello-world of typer and of click.
 
-    python benchmarks/start.py [--rounds N]
+    python benchmarks/start.py [--rounds N] [--python PATH]
 
 CPU time (user and system) of the children, each command in turn in every round, medians, and ratios of
 the medians. `typer` and `click` are not needed by callgate; one that is not installed is skipped.
+`--python` measures callgate in an environment of its own, as a user has it: other packages beside it cost a
+start something too.
 `first`: the rules are compiled, their tests run, and the result is kept. `again`: it is kept already.
 """
 
@@ -75,9 +77,8 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def commands(folder: Path) -> dict[str, tuple[list[str], bytes]]:
-    """What is measured, by its name: the command and its standard input."""
-    python = sys.executable
+def commands(folder: Path, python: str) -> dict[str, tuple[list[str], bytes]]:
+    """What is measured, by its name: the command and its standard input. `python`: what has callgate."""
     rules = folder / "read.gate"
     rules.write_text(RULES, "utf-8")
     run = ([python, "-m", "callgate", "run", str(rules)], CALL)
@@ -93,8 +94,8 @@ def commands(folder: Path) -> dict[str, tuple[list[str], bytes]]:
             continue
         script = folder / f"hello_{name}.py"
         script.write_text(text, "utf-8")
-        found[f"{name} --help"] = ([python, str(script), "--help"], b"")
-        found[f"{name} hello"] = ([python, str(script)], b"")
+        found[f"{name} --help"] = ([sys.executable, str(script), "--help"], b"")
+        found[f"{name} hello"] = ([sys.executable, str(script)], b"")
     return found
 
 
@@ -103,9 +104,13 @@ def main() -> int:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--rounds", type=int, default=15, help="starts of each, in turn")
-    rounds = max(1, parser.parse_args().rounds)
+    parser.add_argument(
+        "--python", default=sys.executable, help="the interpreter that has callgate, if not this one"
+    )
+    options = parser.parse_args()
+    rounds = max(1, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
-        measured = commands(Path(folder))
+        measured = commands(Path(folder), options.python)
         times: dict[str, list[float]] = {name: [] for name in measured}
         for round_ in range(rounds + 1):
             for name, (command, text) in measured.items():
