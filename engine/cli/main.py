@@ -16,7 +16,7 @@ from ..version import VERSION
 from ._terminal import INTERRUPTED, Unusable, complain, let_go, out, visible
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser, HelpFormatter, Namespace
 
 _WHAT = "One rule language, and its engine, for everything between a language model and its tools."
 
@@ -88,7 +88,9 @@ def _command(argv: list[str]) -> int:
 def _run(command: Command, arguments: list[str]) -> int:
     from argparse import ArgumentParser
 
-    parser = ArgumentParser(f"callgate {command.NAME}", description=command.HELP, allow_abbrev=False)
+    parser = ArgumentParser(
+        f"callgate {command.NAME}", description=command.HELP, allow_abbrev=False, formatter_class=_formatter
+    )
     command.add_arguments(parser)
     try:
         # Options may stand between files, but argparse cannot do that and also stop at `--`; it is slow too.
@@ -97,6 +99,20 @@ def _run(command: Command, arguments: list[str]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     return command.run(namespace)
+
+
+def _formatter(prog: str) -> HelpFormatter:
+    """Help as wide as the terminal is; argparse would load `shutil` for this at every start."""
+    from argparse import HelpFormatter
+
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isascii() and columns.isdigit() else 0
+    if not width:
+        try:
+            width = os.get_terminal_size(1).columns
+        except OSError:
+            width = 80
+    return HelpFormatter(prog, width=max(width - 2, 20))
 
 
 def _help() -> str:
