@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -23,11 +21,6 @@ from .admission import (
     PrimitiveTypistPolicy,
 )
 from .domain import NotAdmitted
-from .selector import Path, places, pointer
-
-if TYPE_CHECKING:
-    from .condition import Env
-    from .plan import Step
 
 _ADAPTER = Adapter()
 _WORD = re.compile(r"[a-z0-9_-]{1,64}")  # the reason of a policy; anything else might hold a value
@@ -35,7 +28,7 @@ _CLASSES = {
     bool: "a boolean",
     int: "an integer",
     float: "a number with a fraction or an exponent",
-    str: "text",
+    str: "other text",
 }
 
 
@@ -71,8 +64,6 @@ class Admit(Struct, frozen=True):
             sent = "null" if value is None else _CLASSES[type(value)]
         if type(value) is int and self.schema.expected is PrimitiveKind.INTEGER:
             sent = "another integer"
-        elif type(value) is str:
-            sent = "other text"
         return f"{self.schema.wanted} is wanted, and {sent} was sent"
 
 
@@ -90,27 +81,6 @@ def admission(schema: PrimitiveSchema, target: str, policies: Sequence[Policy]) 
         return Action(admit, "type(v) is not bool")
     names = {"low": schema.minimum, "high": schema.maximum}
     return Action(admit, "type(v) is not int or not $low <= v <= $high", names)
-
-
-def repairable(steps: Sequence[Step], arguments: Json, env: Env | None) -> Iterator[tuple[str, str]]:
-    """The rules and places, as pointers, whose values a bound in force would have repaired."""
-    for step in steps:
-        if step.quiet or (step.condition is not None and step.condition(arguments, arguments, env) is False):
-            continue
-        for path, here in places(arguments, step.segments):
-            with suppress(NotAdmitted):
-                if step.action.apply(here, _Silent()) is not here:
-                    yield step.rule, pointer(path)
-
-
-class _Silent:
-    """A log that nobody reads."""
-
-    def change(self, path: Path = (), note: str | None = None) -> None:
-        return None
-
-    def observe(self, message: str, path: Path = ()) -> None:
-        return None
 
 
 def overlap(one: tuple[Segment, ...], other: tuple[Segment, ...]) -> bool:

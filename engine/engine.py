@@ -18,6 +18,7 @@ from .ir import Rule, RuleSet
 from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
+from .rewriting import repairable
 from .tools import Tools, own_copy, read_tools
 from .verdict import Change, Failure, Observation, Outcome, Verdict
 
@@ -156,8 +157,6 @@ class Engine:
         """
         if type(error) is not str:
             raise InputError(f"the error must be text, not `{type(error).__name__}`")
-        from .bounds import repairable
-
         # No policy of the host is asked: there is no call that it could be asked about.
         quiet = self
         if self._policies:
@@ -168,7 +167,7 @@ class Engine:
             # Another place may be at fault as well; what a bound would have repaired is seen all the same.
             _, plan = quiet._entry(verdict.tool, _text("the model id", model or "") or None, schema)
             env = None if context is None else Env(context=_context(context))
-            seen = dict.fromkeys(repairable(plan.bounds, arguments, env), "bound")
+            seen = dict.fromkeys(repairable(plan, arguments, env), "bound")
         return Failure(
             verdict.tool,
             tuple(

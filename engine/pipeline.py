@@ -80,18 +80,18 @@ def judge(
         work.misfits = work.misfits or refused.misfits
         return _unrepairable(plan, arguments, original, refused.fault, work)
     except OutOfBounds as refused:
-        return _out_of_bounds(plan, arguments, refused, work)
+        return _denied(plan, arguments, refused.reason, refused.note, (refused.rule,), work)
     plain = plain and all(change.stage in _READ and change.kind not in _DEEPER for change in work.changes)
     settled = gate(final, env, plain) if work.changes else None
     # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
     decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)
     if decided is not None and decided.effect is Effect.DENY:
-        return _denied(plan, arguments, decided, fitting, work)
+        return _denied(plan, arguments, decided.why, decided.note, _names(decided, fitting), work)
     if work.changes and settled is None:
         try:
             unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
         except OutOfBounds as refused:
-            return _out_of_bounds(plan, arguments, refused, work)
+            return _denied(plan, arguments, refused.reason, refused.note, (refused.rule,), work)
         if unsettled is not None:
             return _unrepairable(plan, arguments, original, unsettled, work)
     if work.changes and work.misfits is None and plan.schema is not None:
@@ -191,10 +191,8 @@ def _passes(plan: Plan, value: Json, env: Env | None) -> bool:
 
 def _stages(plan: Plan, value: Json, bare: bool, work: Work, env: Env | None) -> Json:
     """Stages 3 to 8: the final arguments, or `Refused`."""
-    if not bare:
-        final = _prepare_and_preprocess(plan, value, work, env)
-    else:
-        final = apply_bounds(plan, value, work, env) if plan.bounds else value
+    through = apply_bounds if bare else _prepare_and_preprocess
+    final = through(plan, value, work, env)
     schema = plan.schema
     if schema is None:
         if type(final) is str and bare:
@@ -235,8 +233,7 @@ def _prepare_and_preprocess(plan: Plan, value: Json, work: Work, env: Env | None
 
 def _preprocess(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
     """Stage 4, the rules of the tool block in file order, and stage 5, its bounds."""
-    value = plan.preprocess(value, work, env, apply_step)
-    return apply_bounds(plan, value, work, env) if plan.bounds else value
+    return apply_bounds(plan, plan.preprocess(value, work, env, apply_step), work, env)
 
 
 def _repair(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
@@ -263,15 +260,11 @@ _NAMED = re.compile(r"[ \t\r\n]{0,64}[\"']?([A-Za-z0-9_-]{1,64})[\"']?[ \t]{0,8}
 def _wrap_root(plan: Plan, text: str, work: Work, env: Env | None) -> Json:
     """`repair.wrap-root`: bare text that does not look like JSON becomes the field that `root` names."""
     root = plan.root
-    if (
-        root is None
-        or "repair.wrap-root" in plan.off
-        or not text.strip()
-        or looks_like_json(after_words(text, plan.speech))
-    ):
+    if root is None or "repair.wrap-root" in plan.off or not text.strip():
         return text
-    named = _NAMED.match(after_words(text, plan.speech))
-    if named is not None and named[1] in plan.declared:
+    rest = after_words(text, plan.speech)
+    named = _NAMED.match(rest)
+    if looks_like_json(rest) or (named is not None and named[1] in plan.declared):
         return text  # `command: ls` is a damaged object, not a command
     value: Json = [text] if root.in_array else text
     for segment in reversed(root.segments):
@@ -357,8 +350,10 @@ def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, wor
     )
 
 
-def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: Work) -> Verdict:
-    """Denied by a `bound`."""
+def _denied(
+    plan: Plan, arguments: Any, why: str, note: str | None, rules: tuple[str, ...], work: Work
+) -> Verdict:
+    """Denied by a rule of stage 9, or by a `bound`."""
     return Verdict(
         Outcome.DENIED,
         plan.tool,
@@ -366,24 +361,8 @@ def _out_of_bounds(plan: Plan, arguments: Any, refused: OutOfBounds, work: Work)
         plan.source,
         observations=tuple(work.observations),
         issues=_issues(work),
-        reason=refused.reason,
-        decided_by=(refused.rule,),
-        retry_message=messages.denied_message(plan.tool, refused.reason, refused.note),
-        fingerprint=messages.fingerprint(plan.tool, "denied", [], (refused.rule,)),
-    )
-
-
-def _denied(plan: Plan, arguments: Any, decided: Permit, fitting: tuple[Permit, ...], work: Work) -> Verdict:
-    rules = _names(decided, fitting)
-    return Verdict(
-        Outcome.DENIED,
-        plan.tool,
-        arguments,
-        plan.source,
-        observations=tuple(work.observations),
-        issues=_issues(work),
-        reason=decided.why,
+        reason=why,
         decided_by=rules,
-        retry_message=messages.denied_message(plan.tool, decided.why, decided.note),
+        retry_message=messages.denied_message(plan.tool, why, note),
         fingerprint=messages.fingerprint(plan.tool, "denied", [], rules),
     )

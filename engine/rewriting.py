@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
@@ -93,7 +94,7 @@ def apply_bounds(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
     """Stage 5: each bounded place is admitted, repaired or refused.
 
     Raises:
-        bounds.OutOfBounds: a place is refused.
+        OutOfBounds: a place is refused.
     """
     for step in plan.bounds:
         if step.condition is not None and step.condition(value, value, env) is False:
@@ -125,6 +126,17 @@ def apply_bounds(plan: Plan, value: Json, work: Work, env: Env | None) -> Json:
         if edit is not None:
             value = edit.value
     return value
+
+
+def repairable(plan: Plan, arguments: Json, env: Env | None) -> Iterator[tuple[str, str]]:
+    """The rules and places, as pointers, whose values a bound in force would have repaired."""
+    for step in plan.bounds:
+        if step.quiet or (step.condition is not None and step.condition(arguments, arguments, env) is False):
+            continue
+        for path, here in places(arguments, step.segments):
+            with suppress(NotAdmitted):
+                if step.action.apply(here, _Log()) is not here:
+                    yield step.rule, pointer(path)
 
 
 class _Edit:
