@@ -37,6 +37,44 @@ class RuleFileError(CallgateError):
         return (type(self), (self.diagnostics, self.text))
 
 
+class ContractViolation(CallgateError):
+    """What a turn must offer or force cannot be honoured; raised before the model is asked, the same each time.
+
+    `code` says why: see `docs/palettes.md`.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[ContractViolation], tuple[object, ...]]:
+        return (type(self), (self.code, self.message))
+
+
+class ForcedToolUnavailable(ContractViolation):
+    """The forced `tool` cannot be called: it is not registered, or not offered.
+
+    `registered`: the names that are. `rules`: those that force it and that exclude it.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        tool: str = "",
+        registered: tuple[str, ...] = (),
+        rules: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(code, message)
+        self.tool = tool
+        self.registered = registered
+        self.rules = rules
+
+    def __reduce__(self) -> tuple[type[ContractViolation], tuple[object, ...]]:
+        return (type(self), (self.code, self.message, self.tool, self.registered, self.rules))
+
+
 class NotAllowed(CallgateError):
     """A call that may not run as it is. `verdict` says why; the message is what the model should read."""
 

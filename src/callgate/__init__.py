@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         ApprovalRequired,
         CallgateError,
         CallgateWarning,
+        ContractViolation,
         Denied,
+        ForcedToolUnavailable,
         InputError,
         NotAllowed,
         RuleFileError,
@@ -31,8 +33,15 @@ _HOMES = {
     "domain": ("Limits",),
     "engine": ("Engine",),
     "errors": (
-        *("ApprovalRequired", "CallgateError", "CallgateWarning", "Denied", "InputError", "NotAllowed"),
-        *("RuleFileError", "SchemaError", "Unrepairable"),
+        *("ApprovalRequired", "CallgateError", "CallgateWarning", "ContractViolation", "Denied"),
+        *(
+            "ForcedToolUnavailable",
+            "InputError",
+            "NotAllowed",
+            "RuleFileError",
+            "SchemaError",
+            "Unrepairable",
+        ),
     ),
     "verdict": ("Change", "Issue", "Observation", "Outcome", "Verdict"),
 }
@@ -57,7 +66,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "Denied", "Engine", "InputError",
-    "Issue", "Limits", "NotAllowed", "Observation", "Outcome", "RuleFileError", "SchemaError",
-    "Unrepairable", "UnrepairableToolInputError", "Verdict", "__version__", "compile",
+    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "ContractViolation", "Denied", "Engine",
+    "ForcedToolUnavailable", "InputError", "Issue", "Limits", "NotAllowed", "Observation", "Outcome",
+    "RuleFileError", "SchemaError", "Unrepairable", "UnrepairableToolInputError", "Verdict",
+    "__version__", "compile",
 ]  # fmt: skip

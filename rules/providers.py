@@ -1,0 +1,259 @@
+"""What providers take for a tool choice, and which models can be forced: `providers.yaml`, checked and read.
+
+Source: `docs/palettes.md`. The file is data; `engine/lowering.py` fills its templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from cerberus import Validator
+from msgspec import Struct
+
+from ..grammar.ast import Json
+from ..grammar.diagnostics import nearest
+from .regex import compile_regex
+
+CHOICES = (
+    *("auto", "none", "required", "tool", "custom", "hosted", "mcp"),
+    *("allowed-auto", "allowed-required"),
+)
+WAYS = ("no-tools", "only", "filter")
+STATES = ("off", "enabled", "adaptive", "default")
+FORCED = ("required", "tool")  # what `forms` can name
+
+
+class ProviderError(ValueError):
+    """A provider table that cannot be used; the message names every fault with its place."""
+
+
+class Provider(Struct, frozen=True):
+    """How one provider wants a choice. `choices`: request fields, or one of `WAYS`. See the file's head."""
+
+    name: str
+    title: str
+    pattern: str
+    longest: int
+    choices: Mapping[str, Any]
+    word: bool = False
+    parallel: Mapping[str, Any] | None = None
+    tools_at: tuple[str, ...] = ("tools",)
+    keeps_tools: bool = False
+    beside: Mapping[str, Json] = MappingProxyType({})
+
+
+class Model(Struct, frozen=True):
+    """Which calls the models that a pattern is found in can be forced to make, by thinking state."""
+
+    providers: frozenset[str]
+    matches: str | None
+    force: Mapping[str, str]
+    forms: frozenset[str]
+
+
+class Providers(Struct, frozen=True):
+    """The table: providers by every name that they go by, the rows for models, and the reserved words."""
+
+    named: Mapping[str, Provider]
+    models: tuple[Model, ...]
+    reserved: frozenset[str]
+
+    def find(self, name: str) -> Provider | None:
+        return self.named.get(name)
+
+    def nearest(self, name: str) -> str | None:
+        """The name of a provider that may have been meant."""
+        return nearest(name, self.named)
+
+    def answer(self, provider: Provider, model: str | None, thinking: str, form: str) -> str:
+        """Can the model be forced with this form? `ok`, `quiet`, or the code of the refusal."""
+        for row in self.models:
+            if provider.name not in row.providers:
+                continue
+            if row.matches is None or (model is not None and compile_regex(row.matches).search(model)):
+                if form not in row.forms:
+                    return CANNOT
+                return row.force.get(thinking, CANNOT)
+        return "ok"
+
+
+CANNOT = "provider_cannot_force"
+
+_NAMES = {"type": "list", "schema": {"type": "string", "empty": False}}
+_TEXT = {"type": "string", "empty": False}
+_FIELDS = {"type": "dict", "keysrules": {"type": "string"}}
+_PROVIDER: Mapping[str, Any] = {
+    "title": {**_TEXT, "required": True},
+    "also": _NAMES,
+    "like": _TEXT,
+    "names": {
+        "type": "dict",
+        "schema": {
+            "pattern": {**_TEXT, "required": True},
+            "longest": {"type": "integer", "min": 1, "required": True},
+        },
+    },
+    "choice": {
+        "type": "dict",
+        "keysrules": {"allowed": list(CHOICES)},
+        "valuesrules": {"anyof": [{"type": "dict"}, {"type": "string", "allowed": list(WAYS)}]},
+    },
+    "word": {"type": "boolean"},
+    "parallel": {
+        "type": "dict",
+        "schema": {
+            "off": {**_FIELDS, "required": True},
+            "on": {**_FIELDS, "required": True},
+            "choices": {"type": "list", "allowed": list(CHOICES)},
+        },
+    },
+    "tools-at": {**_NAMES, "minlength": 1},
+    "history": {"type": "string", "allowed": ["keeps-tools"]},
+    "beside": _FIELDS,
+}
+_MODEL: Mapping[str, Any] = {
+    "providers": {**_NAMES, "required": True},
+    "matches": _TEXT,
+    "force": {
+        "type": "dict",
+        "required": True,
+        "keysrules": {"allowed": list(STATES)},
+        "valuesrules": {"type": "string", "regex": "[a-z_]+"},
+    },
+    "forms": {"type": "list", "allowed": list(FORCED)},
+}
+_TABLE: Mapping[str, Any] = {
+    "reserved": _NAMES,
+    "providers": {
+        "type": "dict",
+        "keysrules": _TEXT,
+        "valuesrules": {"type": "dict", "schema": _PROVIDER},
+    },
+    "models": {"type": "list", "schema": {"type": "dict", "schema": _MODEL}},
+}
+
+
+@cache
+def shipped() -> Providers:
+    """The table that ships with callgate."""
+    import yaml
+
+    text = (files(__package__) / "providers.yaml").read_text("utf-8")
+    return read_providers(yaml.load(text, yaml.CSafeLoader))
+
+
+def read_providers(document: object, base: Providers | None = None) -> Providers:
+    """Check a table and read it; with `base` it adds to that one, and its rows for models come first.
+
+    Raises:
+        ProviderError: it has faults; all of them are named.
+    """
+    if not isinstance(document, dict):
+        raise ProviderError(f"the providers are a table, not `{type(document).__name__}`")
+    validator = Validator(_TABLE)
+    if not validator.validate(document):
+        raise ProviderError("; ".join(_faults(validator.errors, "")))
+    named = dict(base.named) if base is not None else {}
+    written: Mapping[str, Any] = document.get("providers", {})
+    wrong: list[str] = []
+    for name, entry in written.items():
+        provider = _provider(name, written, named, wrong)
+        if provider is None:
+            continue
+        for each in (name, *entry.get("also", ())):
+            if each != name and each in written:
+                wrong.append(f"providers.{name}: `{each}` is another provider's name")
+            named[each] = provider
+    rows = tuple(_model(index, each, named, wrong) for index, each in enumerate(document.get("models", ())))
+    if wrong:
+        raise ProviderError("; ".join(wrong))
+    reserved = frozenset(document.get("reserved", ()))
+    if base is not None:
+        return Providers(named, (*rows, *base.models), reserved | base.reserved)
+    return Providers(named, rows, reserved)
+
+
+def _provider(
+    name: str, written: Mapping[str, Any], named: Mapping[str, Provider], wrong: list[str]
+) -> Provider | None:
+    """One provider with what it takes from the one that it is like; None with what is wrong."""
+    fields: dict[str, Any] = {}
+    known: Provider | None = None
+    seen = [name]
+    entry = written[name]
+    while True:
+        fields = {**entry, **fields}
+        like = entry.get("like")
+        if like is None:
+            break
+        if like in seen:
+            wrong.append(f"providers.{name}: `like` leads back to `{like}`")
+            return None
+        if like not in written:
+            known = named.get(like)
+            if known is None:
+                wrong.append(f"providers.{name}: there is no provider `{like}` that it could be like")
+                return None
+            break
+        seen.append(like)
+        entry = written[like]
+    if known is None and not {"names", "choice"} <= fields.keys():
+        wrong.append(f"providers.{name}: `names` and `choice` must be said, or taken with `like`")
+        return None
+    pattern, longest = (known.pattern, known.longest) if known is not None else ("", 0)
+    if "names" in fields:
+        pattern, longest = fields["names"]["pattern"], fields["names"]["longest"]
+        _check_pattern(pattern, f"providers.{name}.names.pattern", wrong)
+    choices = fields.get("choice", known.choices if known is not None else {})
+    own = written[name]
+    return Provider(
+        name,
+        fields["title"],
+        pattern,
+        longest,
+        MappingProxyType(choices),
+        own.get("word", fields.get("word", known.word if known is not None else False)),
+        fields.get("parallel", known.parallel if known is not None else None),
+        tuple(fields.get("tools-at", known.tools_at if known is not None else ("tools",))),
+        "history" in fields or (known is not None and known.keeps_tools),
+        MappingProxyType(own.get("beside", {})),
+    )
+
+
+def _model(index: int, row: Mapping[str, Any], named: Mapping[str, Provider], wrong: list[str]) -> Model:
+    wrong += [
+        f"models[{index}].providers: there is no provider `{each}`"
+        for each in row["providers"]
+        if each not in named or named[each].name != each
+    ]
+    if "matches" in row:
+        _check_pattern(row["matches"], f"models[{index}].matches", wrong)
+    return Model(
+        frozenset(row["providers"]), row.get("matches"), row["force"], frozenset(row.get("forms", FORCED))
+    )
+
+
+def _check_pattern(pattern: str, where: str, wrong: list[str]) -> None:
+    try:
+        compile_regex(pattern)
+    except ValueError as error:
+        wrong.append(f"{where}: {error}")
+
+
+def _faults(errors: Mapping[Any, Any], place: str) -> Iterable[str]:
+    """Cerberus nests what it finds: every fault with its place, `providers.x.choice: …`."""
+    todo: list[tuple[str, Any]] = [(place, errors)]
+    found: list[str] = []
+    while todo:
+        where, here = todo.pop()
+        if isinstance(here, Mapping):
+            todo += [(f"{where}.{key}" if where else str(key), value) for key, value in here.items()]
+        elif isinstance(here, list):
+            todo += [(where, value) for value in here]
+        else:
+            found.append(f"{where}: {here}")
+    return sorted(found)
