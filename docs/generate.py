@@ -31,6 +31,7 @@ GROUPS = {
     "G3": "Conditions",
     "G4": "Tests in rule files",
     "G5": "Packs and files",
+    "G6": "Palettes",
 }
 
 

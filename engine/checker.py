@@ -10,6 +10,7 @@ from ..grammar.span import Span
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
 from .conditioncheck import check_condition
+from .palettecheck import check_palette_tools
 from .places import View
 from .schema import Schema
 from .selector import pointer
@@ -39,6 +40,8 @@ def check_tools(
                     found += _check(item, tool.name, tool.schema.root, unit, lets)
     if registered is not None:
         found += _unknown_in_ground(unit, registered)
+        for palette in unit.palettes:
+            found += check_palette_tools(palette, registered, unit.file)
     return list(dict.fromkeys(found))
 
 

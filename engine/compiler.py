@@ -17,6 +17,7 @@ from ..grammar.parser import parse
 from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
 from ..rules.kind import Kind, Phase, Setting, Spec
+from ..rules.palettes import PaletteBlock
 from ..rules.reader import check_rule, read_rule
 from ..rules.statements import (
     Default,
@@ -38,6 +39,7 @@ from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
 from .packs import Library
+from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
 from .rulenames import fits, name_rules, told_apart
 from .ruletext import PackError, RuleText
@@ -138,6 +140,7 @@ class Compiler:
             _mutating(units),
             source,
             self.functions,
+            self._palettes(units, values),
         )
         return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
 
@@ -154,6 +157,8 @@ class Compiler:
         for item in unit.items:
             if isinstance(item, Written):
                 self._check_names(unit, item, lets)
+        for palette in unit.palettes:
+            self.found += check_palette(palette, lets, unit.file)
         name_rules(unit)
         self._check_twice(unit)
         return unit
@@ -213,6 +218,10 @@ class Compiler:
                 self._top_only(unit, statement)
             case Disable():
                 unit.disables.append((declared, None))
+            case PaletteBlock():
+                if any(each.name == declared.name for each in unit.palettes):
+                    self._error(unit, "G105", f"`palette {declared.name}` stands twice", statement)
+                unit.palettes.append(declared)
             case TestCase():
                 unit.tests.append((declared, None))
             case ToolBlock():
@@ -471,6 +480,21 @@ class Compiler:
             ir.Spoken(each.word, each.texts, self._patterns(unit, each.families))
             for unit in units
             for each in unit.spoken
+        )
+
+    def _palettes(
+        self, units: list[Unit], values: Mapping[int, Mapping[str, Json]]
+    ) -> tuple[ir.Palette, ...]:
+        self.found += contradictions((unit.file, each) for unit in units for each in unit.palettes)
+        return tuple(
+            ir.Palette(
+                f"{unit.pack.name}/{each.name}" if unit.pack is not None else each.name,
+                each,
+                self._patterns(unit, each.families),
+                values[id(unit)],
+            )
+            for unit in units
+            for each in unit.palettes
         )
 
     # Reports ----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from .conditionterms import (
     Scope,
     is_context,
     kinds,
-    needs_session,
+    needs_result,
     scalar_keys,
     shown,
     types_of,
@@ -103,8 +103,8 @@ class _Finder(Scope, frozen=True):
                 yield from self.single(pointer, lambda place: f"({word} {place})")
             case Quantified():
                 yield from self.quantified(condition)
-            case After(tool):
-                yield self.not_in_force(f"after {shown(tool)}", condition.span)
+            case After():
+                pass
             case Truth(term):
                 yield from self.truth(term, condition.span)
             case Test():
@@ -283,7 +283,7 @@ class _Finder(Scope, frozen=True):
             case Word(text):
                 if self.unnamed(term):
                     yield self.unknown(text, term.span)
-                elif needs_session(term):
+                elif needs_result(term):
                     yield self.not_in_force(text, term.span)
             case Function():
                 yield from self.function(term, tail)
@@ -308,7 +308,7 @@ class _Finder(Scope, frozen=True):
                 help = f"write `{FUNCTIONS[name]}`"
                 yield _error("G305", f"`{name}` takes other arguments", term.span, help)
                 return
-        if needs_session(term):
+        if needs_result(term):
             yield self.not_in_force(shown(term), term.span)
 
     def looks_at(self, term: Function, place: Pointer, body: Callable[[str], str]) -> Iterator[Diagnostic]:

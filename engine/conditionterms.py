@@ -49,11 +49,11 @@ def is_context(term: Term) -> bool:
     return isinstance(term, Word) and term.text.startswith("context.")
 
 
-def needs_session(term: Term) -> bool:
-    """Is it one of the terms that look at the session or the result, and are unknown without them?"""
+def needs_result(term: Term) -> bool:
+    """Is it one of the terms that nothing gives an answer to yet?"""
     if isinstance(term, Function):
-        return term.name.text in ("runs", "turn.calls")
-    return isinstance(term, Word) and term.text in WORDS and term.text.startswith(("turn.", "result."))
+        return term.name.text == "runs"
+    return isinstance(term, Word) and term.text in WORDS and term.text.startswith("result.")
 
 
 def when_unknown(effect: str | None) -> str:

@@ -24,11 +24,15 @@ from .verdict import Change, Failure, Observation, Outcome, Verdict
 
 if TYPE_CHECKING:
     from .admission import Policy
+    from .offer import Offering, Stage
     from .schema import Schema
+    from .session import Session
 
 _LONGEST = 1024  # code points of a name whose plan is kept
 _PLANS = 4096  # kept: a model can call as many names as it likes
 _SCHEMAS = 256
+_OFFERINGS = 256  # models whose palette blocks are kept compiled
+_OVERS = 64  # lists of tools whose engine is kept
 
 
 # By (tool, model); a name alone stands for no model, which is found faster than a pair.
@@ -64,6 +68,8 @@ class Engine:
         self._renaming = tuple(rule for rule in rules.rules if rule.kind.phase is Phase.NAME)
         self._plans: Plans = {}
         self._schemas: dict[bytes, tuple[Schema, Plans]] = {}
+        self._offerings: dict[str | None, Offering] = {}
+        self._overs: dict[bytes, Engine] = {}
 
     @property
     def digest(self) -> str:
@@ -81,6 +87,88 @@ class Engine:
     def with_tools(self, tools: Tools | None) -> Engine:
         """The same rules over other tools."""
         return Engine(self.rules, tools, limits=self.limits, prepare=self._prepare, policies=self._policies)
+
+    def over(self, tools: Tools) -> Engine:
+        """`with_tools`, compiled once for equal tools: sessions that bring the same ones share an engine."""
+        given = own_copy(tools)
+        try:
+            key = msgspec.json.encode(given)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return self.with_tools(given)
+        found = self._overs.get(key)
+        if found is None:
+            found = self.with_tools(given)
+            if len(self._overs) >= _OVERS:
+                self._overs.clear()
+            self._overs[key] = found
+        return found
+
+    @property
+    def tools(self) -> Any:
+        """The registered tools as they were given, not to be changed; None where none were."""
+        return self._given
+
+    @property
+    def tool_names(self) -> tuple[str, ...] | None:
+        """The names of the registered tools, in order."""
+        return None if self._tools is None else tuple(self._tools)
+
+    def session(
+        self,
+        id: str | None = None,
+        *,
+        model: str | None = None,
+        tools: Tools | None = None,
+        context: Mapping[str, Json] | None = None,
+        stages: Sequence[Stage] = (),
+        state: bytes | str | None = None,
+    ) -> Session:
+        """A conversation with one agent: what it is offered, and what its calls come to.
+
+        Args:
+            id: the host's name for it.
+            tools: the registered ones, where they are not the engine's.
+            context: what conditions read as `context.NAME`.
+            stages: filters of the host, after those of the rule files.
+            state: what `Session.dump` gave, to go on with.
+
+        Raises:
+            InputError: an argument that is none; a state that a newer callgate wrote.
+            SchemaError: the tools cannot be used.
+        """
+        from .session import Session
+
+        if id is not None:
+            _text("the session's id", id)
+        model_id = None if model is None else _text("the model id", model) or None
+        engine = self if tools is None else self.over(tools)
+        return Session(engine, id, model=model_id, context=context, stages=stages, state=state)
+
+    def offering(self, model: str | None) -> Offering:
+        """The palette blocks for a model, compiled."""
+        from .offer import Offering
+
+        found = self._offerings.get(model)
+        if found is None:
+            found = Offering(self.rules, model)
+            if len(self._offerings) >= _OFFERINGS:
+                self._offerings.clear()
+            self._offerings[model] = found
+        return found
+
+    def check_in(
+        self,
+        tool: str,
+        arguments: object,
+        env: Env,
+        *,
+        model: str | None,
+        stop_reason: str | None = None,
+        offered: frozenset[str] | None = None,
+        text: bool = False,
+    ) -> Verdict:
+        """`check` within a session: what it knows is in `env`, and only `offered` tools may be called."""
+        return self._check(tool, arguments, model, None, env, stop_reason, text=text, offered=offered)
 
     def check(
         self,
@@ -115,7 +203,8 @@ class Engine:
                     return verdict
                 if stop_reason is None:
                     return judge(entry[1], entry[0], arguments, None, None, text=False)
-        return self._check(tool, arguments, model, schema, context, stop_reason, text=False)
+        env = None if context is None else Env(context=_context(context))
+        return self._check(tool, arguments, model, schema, env, stop_reason, text=False)
 
     def check_text(
         self,
@@ -130,7 +219,8 @@ class Engine:
         """The verdict on a call whose arguments are text as it came; its first reading is no change."""
         if type(text) is not str:
             raise InputError(f"argument text must be text, not `{type(text).__name__}`")
-        return self._check(tool, text, model, schema, context, stop_reason, text=True)
+        env = None if context is None else Env(context=_context(context))
+        return self._check(tool, text, model, schema, env, stop_reason, text=True)
 
     def tool_schemas(self, model: str | None = None) -> dict[str, Json]:
         """The tools' schemas by name, tightened by the bounds in force, for hosts that send them to a model.
@@ -187,15 +277,15 @@ class Engine:
         arguments: object,
         model: object,
         schema: Json,
-        context: object,
+        env: Env | None,
         stop_reason: object,
         *,
         text: bool,
+        offered: frozenset[str] | None = None,
     ) -> Verdict:
         name = _text("the tool's name", tool)
         model_id = None if model is None else _text("the model id", model) or None
         stop = None if stop_reason is None else _text("the stop reason", stop_reason)
-        env = None if context is None else Env(context=_context(context))
         renamed: tuple[Change, ...] = ()
         fault = _bad_name(name)
         if fault is None and self._names is not None and name not in self._names.registered:
@@ -208,6 +298,9 @@ class Engine:
             # What is outside the JSON domain is the host's error all the same.
             value_fault(arguments, self.limits)
             return self._unknown(name, arguments, fault)
+        if offered is not None and name not in offered:
+            value_fault(arguments, self.limits)
+            return self._not_offered(name, arguments, offered)
         gate, plan = self._entry(name, model_id, schema)
         if not text and not renamed:
             verdict = gate(arguments, env)
@@ -275,6 +368,25 @@ class Engine:
             retry_message=messages.sendable(f"{fault.message}\nReceived: {received}"),
             code=fault.code,
             fingerprint=messages.fingerprint("", fault.code, []),
+        )
+
+    def _not_offered(self, name: str, arguments: object, offered: frozenset[str]) -> Verdict:
+        listed = [each for each in self._tools or () if each in offered][:20]
+        if listed:
+            note = f"Call one of those that are: {', '.join(f'`{each[:64]}`' for each in listed)}."
+        else:
+            note = "No tool is offered: answer without a call."
+        reason = f"`{name[:64]}` is not offered in this request"
+        return Verdict(
+            Outcome.DENIED,
+            name,
+            arguments,
+            self._source,
+            reason=reason,
+            decided_by=("palette",),
+            retry_message=messages.sendable(f"The call was refused: {reason}. {note}"),
+            code="not_offered",
+            fingerprint=messages.fingerprint(name, "not_offered", []),
         )
 
 

@@ -38,7 +38,7 @@ class RuleFileError(CallgateError):
 
 
 class ContractViolation(CallgateError):
-    """What a turn must offer or force cannot be honoured; raised before the model is asked, the same each time.
+    """What a turn must offer or force cannot be honoured; raised before the model is asked, each time.
 
     `code` says why: see `docs/palettes.md`.
     """
@@ -50,6 +50,17 @@ class ContractViolation(CallgateError):
 
     def __reduce__(self) -> tuple[type[ContractViolation], tuple[object, ...]]:
         return (type(self), (self.code, self.message))
+
+
+class DuplicateToolName(ContractViolation, SchemaError):
+    """Two registered tools have one name, which no provider takes. Its code is `duplicate_tool_name`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("duplicate_tool_name", f"two tools are called `{name[:64]}`")
+        self.name = name
+
+    def __reduce__(self) -> tuple[type[ContractViolation], tuple[object, ...]]:
+        return (type(self), (self.name,))
 
 
 class ForcedToolUnavailable(ContractViolation):

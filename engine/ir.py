@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, Kind, Spec
+from ..rules.palettes import PaletteBlock
 from .verdict import Source
 
 POLICIES = ("conservative", "adaptive", "recover")
@@ -60,6 +61,15 @@ class Default(Struct, frozen=True):
     why: str = ""
 
 
+class Palette(Struct, frozen=True):
+    """One `palette` block, as `NAME` or `pack/NAME`. `families` None: for every model."""
+
+    name: str
+    block: PaletteBlock
+    families: tuple[str, ...] | None
+    lets: Mapping[str, Json]
+
+
 class RuleSet(Struct, frozen=True):
     """Everything that a deployment's rule files say, in the order in which it applies."""
 
@@ -71,3 +81,4 @@ class RuleSet(Struct, frozen=True):
     mutating: tuple[frozenset[str], tuple[str, ...]] = (frozenset(), ())  # tools known to change things
     source: Source = field(default_factory=lambda: Source("", ()))
     functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=dict)
+    palettes: tuple[Palette, ...] = ()

@@ -15,7 +15,7 @@ from ..rules.providers import CANNOT, STATES, Provider, Providers, shipped
 from ..rules.regex import compile_regex
 from .contract import Event, Verified, verify
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
-from .tools import Declared, declared, narrowed
+from .tools import Declared, check_unique, declared, narrowed
 
 _MODES = ("auto", "none", "required")
 _WORDS = ("$name", "$server", "$names", "$entries", "$offered")
@@ -111,7 +111,8 @@ def lower(
     Args:
         choice: `"auto"`, `"none"`, `"required"`, `{"tool": NAME}`, `{"custom": NAME}`, `{"hosted": TYPE}`,
             `{"mcp": {"server": LABEL, "tool": NAME}}`, or
-            `{"allowed": [NAME, …], "mode": "auto"|"required"}`, whose list may hold `{"hosted": …}` and `{"mcp": {"server": LABEL}}` too.
+            `{"allowed": [NAME, …], "mode": "auto"|"required"}`, whose list may hold `{"hosted": …}` and
+            `{"mcp": {"server": LABEL}}` too.
         tools: the offered ones: names, or definitions in the provider's form.
         thinking: `off`, `enabled`, `adaptive`, or None for the model's default.
         parallel: may calls stand side by side; None says nothing.
@@ -125,7 +126,7 @@ def lower(
         SchemaError: `tools` is no list of tools.
     """
     table = providers if providers is not None else shipped()
-    spec = _provider(provider, table)
+    spec = find_provider(provider, table)
     state = _one_of("thinking", thinking if thinking is not None else "default", STATES)
     _one_of("mode", mode, ("hard", "soft"))
     if parallel is not None and type(parallel) is not bool:
@@ -353,7 +354,7 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
-def _provider(name: object, table: Providers) -> Provider:
+def find_provider(name: object, table: Providers) -> Provider:
     spec = table.find(name) if type(name) is str else None
     if spec is None:
         near = table.nearest(name) if type(name) is str else None
@@ -412,12 +413,9 @@ def _one(choice: object) -> _Wanted | None:
 
 def _check_names(spec: Provider, names: tuple[str, ...]) -> None:
     """Step 1: names that the provider takes, each once."""
-    seen: set[str] = set()
+    check_unique(names)
     pattern = compile_regex(spec.pattern)
     for name in names:
-        if name in seen:
-            raise ContractViolation("duplicate_tool_name", f"two tools are called `{name[:64]}`")
-        seen.add(name)
         if len(name) > spec.longest:
             message = f"{spec.title} takes names of at most {spec.longest} characters, not `{name[:64]}…`"
             raise ContractViolation("tool_name_length", message)

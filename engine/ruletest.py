@@ -1,18 +1,19 @@
-"""Runs the tests that stand in rule files: each call through its file's own rules."""
+"""Runs the tests that stand in rule files: calls, and whole turns, through the file's own rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
 from ..rules.kind import Title
+from ..rules.palettes import Force
 from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
-from ..rules.testblock import CallStep, Expectation, TestCase
+from ..rules.testblock import CallStep, Expectation, OfferStep, TestCase
 from . import messages
 from .compiler import Compiler
 from .engine import Engine
@@ -21,8 +22,11 @@ from .ir import PolicyRule, RuleSet
 from .packs import Library
 from .rulenames import fits
 from .selector import MISSING, pointer
-from .units import Unit, all_units
+from .units import Unit, Written, all_units
 from .verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from .session import Session
 
 _DIFFERENCES = 10  # shown for one test
 
@@ -55,26 +59,80 @@ def _run(
     if case.policy is not None:
         rules = replace(rules, policies=(PolicyRule(case.policy, None),))
     try:
-        tools = library.document(unit.source.folder, case.tools) if case.tools is not None else None
-        engine = Engine(rules, tools)  # type: ignore[arg-type]
+        tools: Any = library.document(unit.source.folder, case.tools) if case.tools is not None else None
+        if tools is None and case.in_session:
+            tools = _named_tools(case, unit)
+        engine = Engine(rules, tools)
+        session = engine.session(model=case.model, context=_context(case)) if case.in_session else None
     except CallgateError as error:
         return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=unit.file)]
     found: list[Diagnostic] = []
-    for step in case.calls:
-        tool = step.tool or _only_tool(block)
-        if tool is None:
-            help_ = "write `call TOOL {…}`"
-            message = f"test `{case.title}`: which tool is called?"
-            found.append(Diagnostic("G403", message, step.span, help=help_, file=unit.file))
-            continue
-        wrong = _judge(engine, case, step, tool)
+    for number, step in enumerate(case.steps):
+        span = step.span
+        if isinstance(step, CallStep):
+            tool = step.tool or _only_tool(block)
+            if tool is None:
+                help_ = "write `call TOOL {…}`"
+                message = f"test `{case.title}`: which tool is called?"
+                found.append(Diagnostic("G403", message, span, help=help_, file=unit.file))
+                continue
+            span = step.expectation.span if step.expectation is not None else span
+            wrong = _judge(engine, session, case, step, tool, f"call-{number}")
+        elif session is None:
+            continue  # a step without a call is one of a session
+        elif isinstance(step, OfferStep):
+            wrong = _offer(session, step)
+        else:
+            session.user(step.text)
+            wrong = []
         if wrong:
             head, *rest = wrong
             message = f"test `{case.title}` fails: {head}"
-            found.append(
-                Diagnostic("G402", message, step.expectation.span, help="\n".join(rest), file=unit.file)
-            )
+            found.append(Diagnostic("G402", message, span, help="\n".join(rest), file=unit.file))
     return found
+
+
+def _context(case: TestCase) -> dict[str, Json] | None:
+    return dict(case.context) if case.context is not None else None
+
+
+def _named_tools(case: TestCase, unit: Unit) -> dict[str, Json]:
+    """The tools that a test of turns registers where it gives none: those that its file and it name."""
+    names: dict[str, Json] = {}
+    for item in unit.items:
+        if isinstance(item, Written):
+            names.update((each.text, None) for each in item.block.names if not each.glob)
+    for palette in unit.palettes:
+        for each in palette.statements:
+            if isinstance(each, Force):
+                names[each.tool] = None
+            else:
+                names.update((name.text, None) for name in each.names if not name.glob)
+    for step in case.steps:
+        if isinstance(step, OfferStep):
+            names.update((name, None) for name in step.names)
+        elif isinstance(step, CallStep) and step.tool is not None:
+            names.setdefault(step.tool, None)
+    return names
+
+
+def _offer(session: Session, step: OfferStep) -> list[str]:
+    """What differs in what a request offers and forces."""
+    try:
+        palette = session.offer()
+    except CallgateError as error:
+        return [f"the request is refused: {error}"]
+    got = session.engine.tool_names if palette.names is None else palette.names
+    lines = []
+    if set(got or ()) != set(step.names):
+        lines = [f"wanted {_listed(step.names)}, got {_listed(got or ())}"]
+    if palette.forced != step.forced:
+        lines.append(f"wanted {step.forced or 'none'} to be forced, got {palette.forced or 'none'}")
+    return ["the request offers something else", *lines] if lines else []
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "no tool"
 
 
 def _only_tool(block: ToolBlock | None) -> str | None:
@@ -82,20 +140,31 @@ def _only_tool(block: ToolBlock | None) -> str | None:
     return names[0].text if len(names) == 1 and not names[0].glob else None
 
 
-def _judge(engine: Engine, case: TestCase, step: CallStep, tool: str) -> list[str]:
+def _judge(
+    engine: Engine, session: Session | None, case: TestCase, step: CallStep, tool: str, call_id: str
+) -> list[str]:
     """What differs: a head line and a line per difference; nothing where the test holds."""
-    context = dict(case.context) if case.context is not None else None
+    raw = step.raw and isinstance(step.arguments, str)
     try:
-        if step.raw and isinstance(step.arguments, str):
-            verdict = engine.check_text(
-                tool, step.arguments, model=case.model, context=context, stop_reason=case.stop
-            )
+        if session is not None:
+            call = session.call_text if raw else session.call
+            verdict = call(tool, step.arguments, call_id=call_id, stop_reason=case.stop)  # type: ignore[arg-type]
+            if step.answered:
+                session.result(call_id, step.error or step.result, ok=step.error is None)
         else:
-            verdict = engine.check(
-                tool, step.arguments, model=case.model, context=context, stop_reason=case.stop
+            check = engine.check_text if raw else engine.check
+            verdict = check(
+                tool,
+                step.arguments,  # type: ignore[arg-type]
+                model=case.model,
+                context=_context(case),
+                stop_reason=case.stop,
             )
     except CallgateError as error:
         return [f"the call cannot be judged: {error}"]
+    if step.expectation is None:
+        said = verdict.reason or verdict.retry_message or verdict.outcome.value
+        return [] if verdict.allowed else [f"the call did not run: {said}"]
     rules = engine.rules.rules
     titles = {each.name: each.spec.title for each in rules if each.kind.title is Title.REQUIRED}
     return _compare(step.expectation, verdict, titles)

@@ -12,13 +12,13 @@ from .selector import MISSING, get
 
 
 class TurnView(Protocol):
-    """What a session knows about the turn. `calls`: of a tool, in this turn."""
+    """What a session knows about the turn. `calls`: of a tool, in this turn; `repeats` None: not known."""
 
     @property
     def step(self) -> int: ...
 
     @property
-    def repeats(self) -> int: ...
+    def repeats(self) -> int | None: ...
 
     def calls(self, tool: str) -> int: ...
 
@@ -108,7 +108,7 @@ def _word(word: str, names: Names) -> Fixed | Getter:
             )
         case ["turn", "repeats"]:
             return lambda _arguments, _item, env: (
-                UNKNOWN if env is None or env.turn is None else env.turn.repeats
+                UNKNOWN if env is None or env.turn is None or env.turn.repeats is None else env.turn.repeats
             )
         case ["result", ("ok" | "text" | "exit_code") as field]:
             return _result(field)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
 from ..grammar.ast import Json
-from .errors import SchemaError
+from .errors import DuplicateToolName, SchemaError
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -49,7 +50,8 @@ def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
     """Every tool by its name, in order; None where no tools were given.
 
     Raises:
-        SchemaError: a definition in no known form, a name that stands twice, a schema that is none.
+        SchemaError: a definition in no known form, a name that stands twice (`DuplicateToolName`), a
+            schema that is none.
     """
     if tools is None:
         return None
@@ -58,7 +60,7 @@ def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
         if type(name) is not str or not name:
             raise SchemaError("a tool's name must be a text that is not empty")
         if name in found:
-            raise SchemaError(f"two tools are called `{name[:64]}`")
+            raise DuplicateToolName(name)
         found[name] = Tool(name, None if schema is None else _compiled(schema, name), mutates)
     return found
 
@@ -140,6 +142,12 @@ def declared(tools: Any) -> Declared:
         if type(name) is not str:
             raise SchemaError("a tool's name must be a text that is not empty")
     return Declared(tuple(names), tuple(hosted), frozenset(custom))
+
+
+def check_unique(names: tuple[str, ...]) -> None:
+    """Raise DuplicateToolName where a name stands twice: no provider takes that."""
+    if len(set(names)) != len(names):
+        raise DuplicateToolName(next(name for name, often in Counter(names).items() if often > 1))
 
 
 def narrowed(tools: Any, names: Container[str], *, hosted: bool = False) -> Any:

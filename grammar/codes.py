@@ -1,6 +1,6 @@
 """Every diagnostic code: its severity, its title, and the page that `callgate explain CODE` shows.
 
-G0 text and shape, G1 names, G2 clauses and values, G3 conditions, G4 tests, G5 packs and files.
+G0 text and shape, G1 names, G2 clauses and values, G3 conditions, G4 tests, G5 packs and files, G6 palettes.
 """
 
 from __future__ import annotations
@@ -387,11 +387,34 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G314": Code(
             "a test that is not in force yet",
-            "`after`, `runs(…)`, `turn.…` and `result.…` need a session, which this version does not "
-            "have, so the test is unknown in every call. A `deny` or an `ask` takes effect on unknown: "
+            "`runs(…)` and `result.…` look at shell commands and at results, which this version does not, "
+            "so the test is unknown in every call. A `deny` or an `ask` takes effect on unknown: "
             "where the test decides, it fires on every call. An `allow`, and every rule that repairs, "
             "takes effect on true alone: there it never fires. Take the test away until it is in force.",
             Severity.WARNING,
+        ),
+        "G315": Code(
+            "no call to look at",
+            "The condition of a `palette`, or of a `force` in it, is asked before the model is: there are no "
+            "arguments, no tool and no result yet. It can look at `context.…`, `model`, `turn.step`, "
+            "`turn.calls(TOOL)` and `after TOOL`.",
+        ),
+        "G601": Code(
+            "a palette that cannot be honoured",
+            "A tool is forced and, by a `hard` filter, never offered; or two tools are forced at once. Every "
+            "request would be refused before the model is asked. Give one of the two a `when`, or take it "
+            "away.",
+        ),
+        "G602": Code(
+            "two `offer` in one palette",
+            "Each `offer` narrows what the one before left: `offer a` and below it `offer b` offers nothing. "
+            "To offer both write `offer a, b`.",
+            Severity.WARNING,
+        ),
+        "G603": Code(
+            "a `force` that says no one thing",
+            "`force TOOL [once | until success] [at most N] [soft]` names one tool by its whole name, no "
+            "glob; `once` and `until success` exclude each other; `N` is a whole number from 1 to 100.",
         ),
         "G105": Code(
             "said twice",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..grammar.ast import Literal, Statement
+from ..grammar.ast import Atom, Literal, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic
 from . import faults
 from .forms import FORMS, Form
 from .shapes import Fields, Group, fit
+from .toolnames import LONGEST_NAME, ToolName
 
 
 def read_form(statement: Statement, form: Form, file: str) -> tuple[Fields | None, list[Diagnostic]]:
@@ -61,3 +62,21 @@ def check_suffixes(statement: Statement, allowed: frozenset[str], file: str) -> 
     if "for" in allowed:
         found += faults.check_families(statement.families, file)
     return found
+
+
+def read_tool_names(atoms: tuple[Atom, ...], file: str) -> tuple[tuple[ToolName, ...], list[Diagnostic]]:
+    """The names of a list, each once, and what is wrong with them."""
+    names: dict[str, ToolName] = {}
+    found: list[Diagnostic] = []
+    for atom in atoms:
+        text = atom.value if isinstance(atom, Text) else atom.text if isinstance(atom, Word) else ""
+        if not text:
+            found.append(Diagnostic("G103", "a tool's name is not empty", atom.span, file=file))
+        elif len(text) > LONGEST_NAME:
+            message = f"a tool's name has at most {LONGEST_NAME} characters"
+            found.append(Diagnostic("G103", message, atom.span, help="shorten it", file=file))
+        elif text in names:
+            found.append(Diagnostic("G103", f"`{text[:64]}` is named twice", atom.span, file=file))
+        glob = isinstance(atom, Text) and ("*" in text or "?" in text)
+        names[text] = ToolName(text, glob, atom.span)
+    return tuple(names.values()), found

@@ -69,7 +69,7 @@ _FILE = (
     Form("quote-token", "text:TEXT", "a token that a model prints for a quote", FOR),
     Form("closing-form", "text:TEXT", "a closing tag that a model leaks", FOR),
     Form("ground", "", "which calls ground a claim", block="ground", in_force=False),
-    Form("palette", "name:NAME", "which tools are offered", FOR | WHEN, "palette", in_force=False),
+    Form("palette", "name:NAME", "which tools are offered", FOR | WHEN, "palette"),
 )
 
 _TOOL = (_DISABLE, _TEST)
@@ -90,10 +90,8 @@ _TEST_BLOCK = (
         "outcome:valid|repaired|unrepairable|denied|asked [value:JSON] [by rule:NAME,]",
         "what must become of the call above",
     ),
-    Form("user", "[text:TEXT]", "a turn begins", in_force=False),
-    Form(
-        "offer", "expect tool:NAME, [forcing forced:NAME]", "the tools that must be offered", in_force=False
-    ),
+    Form("user", "[text:TEXT]", "a turn begins"),
+    Form("offer", "expect tool:NAME, [forcing forced:NAME]", "the tools that must be offered"),
     Form("reason", "", "the model thinks", in_force=False),
     Form(
         "finish",
@@ -115,15 +113,14 @@ _GROUND = (
 )
 
 _PALETTE = (
-    Form("offer", "tool:NAME, [hard]", "narrows to these tools", in_force=False),
-    Form("exclude", "tool:NAME, [hard]", "drops these tools", in_force=False),
-    Form("always", "tool:NAME,", "tools that survive every soft filter", in_force=False),
+    Form("offer", "tool:NAME, [hard:hard]", "narrows to these tools"),
+    Form("exclude", "tool:NAME, [hard:hard]", "drops these tools"),
+    Form("always", "tool:NAME,", "tools that survive every soft filter"),
     Form(
         "force",
-        "tool:NAME [once] [until success] [at most times:NUMBER] [soft]",
+        "tool:NAME [once:once] [until:until success] [at most times:NUMBER] [soft:soft]",
         "a tool that the model must call",
         WHEN,
-        in_force=False,
     ),
 )
 

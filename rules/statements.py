@@ -13,11 +13,14 @@ from ..grammar.diagnostics import Diagnostic, Severity
 from ..grammar.span import NOWHERE, Span
 from . import faults
 from .catalog import kinds
-from .fitting import check_form, items_and_block, read_form
+from .fitting import check_form, items_and_block, read_form, read_tool_names
 from .forms import FORMS
 from .kind import Effect
+from .paletteblock import read_palette
+from .palettes import PaletteBlock
 from .shapes import Fields
 from .testblock import TestCase, read_test
+from .toolnames import LONGEST_NAME, ToolName
 from .versions import check_spec, check_version
 
 
@@ -78,14 +81,6 @@ class Default(Struct, frozen=True):
     span: Span = NOWHERE
 
 
-class ToolName(Struct, frozen=True):
-    """A tool's name; with `glob` a pattern in which `*` and `?` stand for others."""
-
-    text: str
-    glob: bool = False
-    span: Span = NOWHERE
-
-
 class ToolBlock(Struct, frozen=True):
     """Rules for some tools. `in_glob`: one of its names is a glob."""
 
@@ -114,11 +109,9 @@ class Pending(Struct, frozen=True):
     span: Span = NOWHERE
 
 
-LONGEST_NAME = 256
-
 Declaration: TypeAlias = (
     "Pack | Requires | Use | Family | Let | Policy | Spoken | Default | ToolBlock | Disable"
-    " | TestCase | Pending"
+    " | PaletteBlock | TestCase | Pending"
 )
 
 
@@ -233,20 +226,8 @@ def _default(statement: Statement, fields: Fields, file: str) -> Read:
 
 
 def _tool(statement: Statement, fields: Fields, file: str) -> Read:
-    names: dict[str, ToolName] = {}
-    found = []
-    for atom in fields.groups["name"]:
-        text = atom.value if isinstance(atom, Text) else atom.text if isinstance(atom, Word) else ""
-        if not text:
-            found.append(Diagnostic("G103", "a tool's name is not empty", atom.span, file=file))
-        elif len(text) > LONGEST_NAME:
-            message = f"a tool's name has at most {LONGEST_NAME} characters"
-            found.append(Diagnostic("G103", message, atom.span, help="shorten it", file=file))
-        elif text in names:
-            found.append(Diagnostic("G103", f"`{text[:64]}` is named twice", atom.span, file=file))
-        glob = isinstance(atom, Text) and ("*" in text or "?" in text)
-        names[text] = ToolName(text, glob, atom.span)
-    return ToolBlock(tuple(names.values()), items_and_block(statement, True)[1] or (), statement.span), found
+    names, found = read_tool_names(fields.groups["name"], file)
+    return ToolBlock(names, items_and_block(statement, True)[1] or (), statement.span), found
 
 
 def _disable(statement: Statement, fields: Fields, _file: str) -> Read:
@@ -255,6 +236,10 @@ def _disable(statement: Statement, fields: Fields, _file: str) -> Read:
 
 def _test(statement: Statement, fields: Fields, file: str) -> Read:
     return read_test(statement, fields.name("title"), file)
+
+
+def _palette(statement: Statement, fields: Fields, file: str) -> Read:
+    return read_palette(statement, fields.name("name"), file)
 
 
 _READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyType(
@@ -271,6 +256,7 @@ _READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyT
         "default": _default,
         "tool": _tool,
         "disable": _disable,
+        "palette": _palette,
         "test": _test,
     }
 )

@@ -1,9 +1,9 @@
-"""The tests in rule files, read: a call and what must become of it."""
+"""The tests in rule files, read: calls, requests and results, and what must become of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from .forms import FORMS
 from .shapes import Fields
 
 SETTINGS = frozenset({"model", "policy", "context", "tools", "stop"})
-TURNS = frozenset({"user", "offer", "reason", "finish"})
+CLAIMS = frozenset({"reason", "finish"})  # they have no meaning yet
 
 
 class Expectation(Struct, frozen=True):
@@ -34,22 +34,47 @@ class Expectation(Struct, frozen=True):
 
 
 class CallStep(Struct, frozen=True):
-    """One call. Where it was written as text, `raw`, `arguments` is that text, to be read as it came."""
+    """One call. Where it was written as text, `raw`, `arguments` is that text, to be read as it came.
+
+    `answered`: a result came, with `result`, or with `error` where it failed. `expectation` None: the call
+    may run.
+    """
 
     arguments: Json
-    expectation: Expectation
+    expectation: Expectation | None
     raw: bool = False
     tool: str | None = None
+    answered: bool = False
+    result: Json = None
+    error: str | None = None
     span: Span = NOWHERE
 
 
+class UserStep(Struct, frozen=True):
+    """A turn begins."""
+
+    text: str | None = None
+    span: Span = NOWHERE
+
+
+class OfferStep(Struct, frozen=True):
+    """A request: exactly these tools are offered, and this one is forced, or none."""
+
+    names: tuple[str, ...]
+    forced: str | None = None
+    span: Span = NOWHERE
+
+
+Step: TypeAlias = "CallStep | UserStep | OfferStep"
+
+
 class TestCase(Struct, frozen=True):
-    """A test in a rule file. One of turns is checked for shape and not `in_force`: it has no calls here."""
+    """A test in a rule file. `in_force` False: it is checked for shape, and holds steps without meaning."""
 
     __test__: ClassVar[bool] = False  # pytest need not look at it
 
     title: str
-    calls: tuple[CallStep, ...] = ()
+    steps: tuple[Step, ...] = ()
     model: str | None = None
     policy: str | None = None
     context: Mapping[str, Json] | None = None
@@ -58,14 +83,19 @@ class TestCase(Struct, frozen=True):
     in_force: bool = True
     span: Span = NOWHERE
 
+    @property
+    def in_session(self) -> bool:
+        """Does it take more than calls, each by itself?"""
+        return any(not isinstance(step, CallStep) or step.answered for step in self.steps)
+
 
 def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | None, list[Diagnostic]]:
     """Read the block of a `test`; None with the errors of all its steps."""
     found: list[Diagnostic] = []
     settings: dict[str, Fields] = {}
-    calls: list[CallStep] = []
+    steps: list[Step] = []
     waiting: tuple[Statement, Fields] | None = None  # a call whose expectation is still to come
-    pending: Statement | None = None  # the first step that needs a session
+    pending: Statement | None = None  # the first step that has no meaning yet
     complete = True
     for step in items_and_block(statement, True)[1] or ():
         word = step.word.text
@@ -81,34 +111,42 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
             if word in settings:
                 found.append(Diagnostic("G401", f"`{word}` stands twice in the test", step.span, file=file))
             settings[word] = fields
-        elif word in TURNS or "result" in fields or "error" in fields:
+        elif word in CLAIMS:
             pending = pending or step
-        elif word == "call":
-            if waiting is not None:
-                found.append(_no_expectation(waiting[0], file))
-            waiting = step, fields
-        elif waiting is None:
-            message = "`expect` follows the `call` that it is about"
-            found.append(Diagnostic("G401", message, step.span, file=file))
-        else:
+        elif word == "expect":
+            if waiting is None:
+                message = "`expect` follows the `call` that it is about"
+                found.append(Diagnostic("G401", message, step.span, file=file))
+                continue
             expectation, wrong = _expectation(step, fields, file)
             found += wrong
-            calls.append(_call(waiting, expectation))
+            steps.append(_call(waiting, expectation))
             waiting = None
+        else:
+            found += _ended(waiting, steps, file)
+            waiting = None
+            if word == "call":
+                waiting = step, fields
+                if "result" in fields and "error" in fields:
+                    message = "a call either `returns` or `fails`"
+                    found.append(Diagnostic("G401", message, step.span, help="keep one", file=file))
+            elif word == "user":
+                steps.append(UserStep(fields.text("text"), step.span))
+            else:
+                steps.append(OfferStep(fields.names("tool"), fields.text("forced"), step.span))
+    if complete:
+        found += _ended(waiting, steps, file)
     if pending is not None:
         found.append(faults.not_in_force(pending, file))
-        calls = []
-    elif waiting is not None and complete:
-        found.append(_no_expectation(waiting[0], file))
-    elif not calls and complete and not found:
-        message = f"the test `{title[:64]}` has no `call`"
+    elif not steps and complete and not found:
+        message = f"the test `{title[:64]}` has no `call` and no `offer`"
         found.append(Diagnostic("G401", message, statement.span, help=_SHAPE, file=file))
     if any(fault.severity is Severity.ERROR for fault in found):
         return None, found
     context = settings["context"].json("values") if "context" in settings else None
     case = TestCase(
         title,
-        tuple(calls),
+        tuple(steps),
         settings["model"].name("id") if "model" in settings else None,
         settings["policy"].name("profile") if "policy" in settings else None,
         context if isinstance(context, dict) else None,
@@ -123,14 +161,29 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
 _SHAPE = "write `call JSON` and below it `expect …`"
 
 
-def _no_expectation(call: Statement, file: str) -> Diagnostic:
-    return Diagnostic("G401", "no `expect` follows this `call`", call.span, help=_SHAPE, file=file)
+def _ended(waiting: tuple[Statement, Fields] | None, steps: list[Step], file: str) -> list[Diagnostic]:
+    """The next step begins: a call without an expectation is complete where a result says that it ran."""
+    if waiting is None:
+        return []
+    statement, fields = waiting
+    if "result" in fields or "error" in fields:
+        steps.append(_call(waiting, None))
+        return []
+    return [Diagnostic("G401", "no `expect` follows this `call`", statement.span, help=_SHAPE, file=file)]
 
 
-def _call(step: tuple[Statement, Fields], expectation: Expectation) -> CallStep:
+def _call(step: tuple[Statement, Fields], expectation: Expectation | None) -> CallStep:
     statement, fields = step
-    raw = isinstance(fields.atom("arguments"), Text)
-    return CallStep(fields.json("arguments"), expectation, raw, fields.text("tool"), statement.span)
+    return CallStep(
+        fields.json("arguments"),
+        expectation,
+        isinstance(fields.atom("arguments"), Text),
+        fields.text("tool"),
+        "result" in fields or "error" in fields,
+        fields.json("result") if "result" in fields else None,
+        fields.text("error"),
+        statement.span,
+    )
 
 
 def _expectation(step: Statement, fields: Fields, file: str) -> tuple[Expectation, list[Diagnostic]]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from .engine.errors import Unrepairable as UnrepairableToolInputError
     from .engine.loading import compile_rules as compile
+    from .engine.offer import Stage
+    from .engine.palette import ToolPalette
+    from .engine.session import Session
     from .engine.verdict import Change, Issue, Observation, Outcome, Verdict
     from .engine.version import VERSION as __version__
 
@@ -43,6 +46,9 @@ _HOMES = {
             "Unrepairable",
         ),
     ),
+    "offer": ("Stage",),
+    "palette": ("ToolPalette",),
+    "session": ("Session",),
     "verdict": ("Change", "Issue", "Observation", "Outcome", "Verdict"),
 }
 _PLACES = {name: (home, name) for home, names in _HOMES.items() for name in names} | {
@@ -68,6 +74,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "ContractViolation", "Denied", "Engine",
     "ForcedToolUnavailable", "InputError", "Issue", "Limits", "NotAllowed", "Observation", "Outcome",
-    "RuleFileError", "SchemaError", "Unrepairable", "UnrepairableToolInputError", "Verdict",
-    "__version__", "compile",
+    "RuleFileError", "SchemaError", "Session", "Stage", "ToolPalette", "Unrepairable",
+    "UnrepairableToolInputError", "Verdict", "__version__", "compile",
 ]  # fmt: skip

@@ -212,10 +212,8 @@ def test_a_test_that_decides_itself_is_a_warning_in_every_rule(text):
     assert [each[:2] for each in check(text, effect=None)][-1:] == [("G310", False)]
 
 
-SESSION = (
-    'after read in turn and runs(/path, "pytest") and result.ok and result.exit_code == 0'
-    " and turn.step > 1 and turn.calls(bash) < turn.repeats"
-)
+UNANSWERED = 'runs(/path, "pytest") and result.ok and result.exit_code == 0'
+SESSION = "after read in turn and turn.step > 1 and turn.calls(bash) < turn.repeats"
 
 
 @pytest.mark.parametrize("schema", [False, True])
@@ -228,8 +226,14 @@ SESSION = (
         (None, "unknown is not enough for the rule: where this decides, it does nothing"),
     ],
 )
-def test_each_test_that_needs_a_session_is_a_warning_that_says_what_it_means(effect, meaning, schema):
-    assert check(SESSION, schema=schema, effect=effect) == [("G314", False, meaning)] * 7
+def test_each_test_that_nothing_answers_is_a_warning_that_says_what_it_means(effect, meaning, schema):
+    assert check(UNANSWERED, schema=schema, effect=effect) == [("G314", False, meaning)] * 3
+
+
+@pytest.mark.parametrize("schema", [False, True])
+@pytest.mark.parametrize("effect", ["deny", "ask", "allow", None])
+def test_what_a_session_answers_is_in_force(effect, schema):
+    assert check(SESSION, schema=schema, effect=effect) == []
 
 
 @pytest.mark.parametrize(

@@ -565,8 +565,50 @@ def test_a_test_has_calls_and_each_call_an_expectation() -> None:
     assert codes('tool t { test "x" { expect valid } }') == ["G401"]
 
 
+TURNS = """
+palette p when context.role == "support" {
+  offer get, "search_*"
+  exclude shell hard
+  force get
+}
+tool search_docs { deny "too often" when turn.calls(search_docs) >= 2 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("offer expect search_docs, get forcing get\ncall get {} returns 1\n"
+         "offer expect get, search_docs", []),
+        ("user\ncall shell {}\nexpect denied 'not offered'", []),
+        ("offer expect get, search_docs forcing get\ncall get {} fails 'x'\nuser\n"
+         "offer expect get, search_docs forcing get", []),
+        ("call search_docs {} returns 1\n" * 2 + "call search_docs {}\nexpect denied 'too often'", []),
+        ("offer expect get, shell forcing get", ["wanted get, shell, got search_docs, get"]),
+        ("offer expect get, search_docs", ["wanted none to be forced, got get"]),
+        ("call shell {} returns 1", ["the call did not run: `shell` is not offered in this request"]),
+        ("call search_docs {} returns 1\n" * 3, ["the call did not run: too often"]),
+    ],
+)  # fmt: skip
+def test_a_test_of_turns_is_run_in_a_session(steps: str, said: list[str]) -> None:
+    text = f'{TURNS}\ntest "x" {{\ncontext {{"role": "support"}}\n{steps}\n}}'
+    found = check(text).diagnostics
+    assert [each.code for each in found] == ["G402"] * len(said)
+    for each, wanted in zip(found, said, strict=True):
+        assert wanted in f"{each.message}\n{each.help}"
+
+
+def test_a_test_of_turns_takes_the_tools_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "a"}, {"name": "b"}]', "utf-8")
+    text = 'palette p { exclude c }\ntest "x" { tools "tools.json"; offer expect a, b }'
+    assert check_rules([RuleText(text, "x.gate", tmp_path)]).diagnostics == ()
+    refused = 'palette p { force c }\ntest "x" { tools "tools.json"; offer expect a, b }'
+    (only,) = check_rules([RuleText(refused, "x.gate", tmp_path)]).diagnostics
+    assert "the request is refused: `c` is forced by p and not registered" in only.message
+
+
 def test_statements_that_have_no_meaning_yet_are_checked_and_said_to_be_so() -> None:
-    text = "palette p { offer x }\nground { reads a }\npreset q { cap 4 refill 1 }"
+    text = "ground { reads a }\npreset q { cap 4 refill 1 }"
     found = check(text)
     assert {each.code for each in found.diagnostics} == {"G110"}
     assert not found.failed

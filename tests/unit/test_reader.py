@@ -35,7 +35,7 @@ from callgate.rules.statements import (
     read,
     words,
 )
-from callgate.rules.testblock import CallStep, Expectation, TestCase
+from callgate.rules.testblock import CallStep, Expectation, OfferStep, TestCase, UserStep
 from callgate.rules.values import copy, has_type, require_json
 from callgate.rules.versions import admits, admits_newer
 
@@ -294,8 +294,6 @@ def test_a_word_that_stands_elsewhere_says_where() -> None:
         "preset p for kimi",
         'ground { reads a, b; mutates c; shell bash /command; exempt d; normalize a "x" to "y" }',
         'ground { signal s from a when result.ok; require s before completion; surface /a, "/b c" }',
-        "palette p for kimi when context.x == 1 { offer a hard; exclude b; always c }",
-        "palette p { force a; force d until success at most 3 soft; force e once when /x }",
     ],
 )
 def test_what_is_not_in_force_yet_is_read_with_a_note(text: str) -> None:
@@ -349,8 +347,9 @@ def test_a_test_of_a_call_is_read_whole() -> None:
 def test_repaired_text_is_the_argument_and_not_a_part_of_a_message() -> None:
     got, _ = case('call "x"; expect repaired "y"')
     assert isinstance(got, TestCase)
-    assert got.calls[0].expectation.arguments == "y"
-    assert got.calls[0].expectation.part is None
+    (step,) = got.steps
+    assert isinstance(step, CallStep)
+    assert step.expectation == Expectation("repaired", "y", span=step.expectation.span)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -377,13 +376,48 @@ def test_a_wrong_test_says_why(text: str, wanted: list[str]) -> None:
     assert codes(found) == wanted
 
 
-def test_a_test_of_turns_is_read_and_not_in_force_yet() -> None:
+def test_a_test_of_turns_is_read_whole() -> None:
     got, found = case(
-        'user "hi"; offer expect a, b forcing a; call a {} returns {"ok": 1}; call a {} fails "no"\n'
-        "reason; finish completion expect rejected"
+        'user "hi"; offer expect a, "b" forcing a; call a {} returns {"ok": 1}; call a "{}" fails "no"\n'
+        "call a {} returns 1; expect valid; user"
     )
+    assert found == []
+    wanted = TestCase(
+        "name",
+        (
+            UserStep("hi"),
+            OfferStep(("a", "b"), "a"),
+            CallStep({}, None, False, "a", True, {"ok": 1}),
+            CallStep("{}", None, True, "a", True, None, "no"),
+            CallStep({}, Expectation("valid"), False, "a", True, 1),
+            UserStep(None),
+        ),
+    )
+    assert without_spans(got) == without_spans(wanted)
     assert isinstance(got, TestCase)
-    assert (got.in_force, got.calls) == (False, ())
+    assert got.in_session
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('call a {} returns 1 fails "x"', ["G401"]),
+        ("call a {}; offer expect a", ["G401"]),
+        ("call a {}; user", ["G401"]),
+        ("offer expect", ["G103"]),
+        ("offer a", ["G103"]),
+    ],
+)
+def test_a_wrong_test_of_turns_says_why(text: str, wanted: list[str]) -> None:
+    got, found = case(text)
+    assert got is None
+    assert codes(found) == wanted
+
+
+def test_a_test_of_claims_is_read_and_not_in_force_yet() -> None:
+    got, found = case("user; call a {} returns 1\nreason; finish completion expect rejected")
+    assert isinstance(got, TestCase)
+    assert not got.in_force
     assert codes(found) == ["G110"]
 
 

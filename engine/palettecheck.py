@@ -1,0 +1,130 @@
+"""What is wrong with `palette` blocks, as their author can see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..grammar.ast import (
+    After,
+    And,
+    Condition,
+    Function,
+    Item,
+    Json,
+    Not,
+    Or,
+    Paren,
+    Pointer,
+    Presence,
+    Quantified,
+    Term,
+    Test,
+    Truth,
+    Word,
+)
+from ..grammar.diagnostics import Diagnostic, Severity, nearest
+from ..rules.palettes import Always, Filter, Force, PaletteBlock
+from ..rules.toolnames import ToolName
+from .conditioncheck import check_condition
+from .conditionterms import shown
+from .offer import passes
+from .tools import Tool
+
+_NO_CALL = ("tool", "turn.repeats", "result.ok", "result.text", "result.exit_code")
+
+
+def check_palette(palette: PaletteBlock, lets: Mapping[str, Json], file: str) -> list[Diagnostic]:
+    """What is wrong with the conditions of a palette: there is no call that they could look at."""
+    found: list[Diagnostic] = []
+    forces = [each for each in palette.statements if isinstance(each, Force)]
+    for condition in (palette.condition, *(each.condition for each in forces)):
+        if condition is None:
+            continue
+        looks = [
+            Diagnostic(
+                "G315",
+                f"a palette has no call, so there is no `{shown(term)}`",
+                term.span,
+                help="it can ask for `context.…`, `model`, `turn.step`, `turn.calls(TOOL)`, `after TOOL`",
+                file=file,
+            )
+            for term in _of_a_call(condition)
+        ]
+        found += looks or check_condition(
+            condition, lets=lets, place_types=None, declares=None, effect=None, file=file
+        )
+    return found
+
+
+def check_palette_tools(palette: PaletteBlock, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
+    """Names that no registered tool has; a session may register others."""
+    for statement in palette.statements:
+        if isinstance(statement, Force):
+            names: tuple[ToolName, ...] = (ToolName(statement.tool, span=statement.span),)
+            what = "every request that forces it is refused"
+        else:
+            names, what = statement.names, "nothing is said of it"
+        for name in names:
+            if not name.glob and name.text not in tools:
+                near = nearest(name.text, tools)
+                yield Diagnostic(
+                    "G111",
+                    f"there is no tool `{name.text[:64]}`, so {what}",
+                    name.span,
+                    Severity.WARNING,
+                    f"did you mean `{near}`?" if near else "",
+                    file,
+                )
+
+
+def contradictions(palettes: Iterable[tuple[str, PaletteBlock]]) -> list[Diagnostic]:
+    """Forces and hard filters that always hold and cannot be honoured together; each at the later one."""
+    always = [
+        (file, each)
+        for file, palette in palettes
+        if palette.families is None and palette.condition is None
+        for each in palette.statements
+        if not isinstance(each, Always) and (isinstance(each, Filter) or each.condition is None)
+    ]
+    forces = [(file, each) for file, each in always if isinstance(each, Force)]
+    filters = [(file, each) for file, each in always if isinstance(each, Filter) and each.hard]
+    found: list[Diagnostic] = []
+    help_ = "give one of them a `when`, or take it away"
+    for at, (file, force) in enumerate(forces):
+        for _, other in forces[:at]:
+            if other.tool != force.tool and not (other.soft and force.soft):
+                message = f"`{other.tool[:64]}` and `{force.tool[:64]}` are forced at once"
+                found.append(Diagnostic("G601", message, force.span, help=help_, file=file))
+        for _, each in filters:
+            if not passes(each, force.tool):
+                message = f"`{force.tool[:64]}` is forced, and a hard filter never offers it"
+                found.append(Diagnostic("G601", message, force.span, help=help_, file=file))
+    return found
+
+
+def _of_a_call(condition: Condition) -> Iterator[Term]:
+    """The terms that look at a call, in the order in which they are written. Iterative."""
+    todo: list[Condition] = [condition]
+    while todo:
+        match todo.pop():
+            case Paren(part) | Not(part):
+                todo.append(part)
+            case And(parts) | Or(parts):
+                todo.extend(reversed(parts))
+            case Presence(pointer) | Quantified(pointer):
+                yield pointer
+            case After():
+                pass
+            case Truth(term):
+                yield from _looks(term)
+            case Test(left, _, right):
+                yield from _looks(left)
+                yield from _looks(right)
+
+
+def _looks(term: Term | Item) -> Iterator[Term]:
+    of_call = isinstance(term, Word) and term.text in _NO_CALL
+    if isinstance(term, Function):
+        of_call = term.name.text != "turn.calls"
+    if isinstance(term, Pointer) or (of_call and not isinstance(term, Item)):
+        yield term

@@ -1,0 +1,85 @@
+"""`palette` blocks, read: one frozen value each, and what is wrong with it."""
+
+from __future__ import annotations
+
+from ..grammar.ast import Statement
+from ..grammar.diagnostics import Diagnostic, Severity
+from . import faults
+from .fitting import items_and_block, read_form, read_tool_names
+from .forms import FORMS
+from .palettes import MOST_FORCED, Always, Filter, Force, PaletteBlock, PaletteStatement
+from .shapes import Fields
+
+_LIMIT = 100  # the largest number that makes sense after `at most`
+
+
+def read_palette(statement: Statement, name: str, file: str) -> tuple[PaletteBlock | None, list[Diagnostic]]:
+    """Read the block of a `palette`; None with the errors of all its statements."""
+    found: list[Diagnostic] = []
+    statements: list[PaletteStatement] = []
+    offers: list[Statement] = []
+    for inner in items_and_block(statement, True)[1] or ():
+        form = FORMS["palette"].get(inner.word.text)
+        if form is None:
+            found.append(faults.unknown_statement(inner, "palette", FORMS["palette"], file))
+            continue
+        fields, wrong = read_form(inner, form, file)
+        found += wrong
+        if fields is None:
+            continue
+        if form.word == "force":
+            force, wrong = _force(inner, fields, file)
+            found += wrong
+            statements.append(force)
+            continue
+        names, wrong = read_tool_names(fields.groups["tool"], file)
+        found += wrong
+        if form.word == "always":
+            statements.append(Always(names, inner.span))
+            continue
+        if form.word == "offer":
+            offers.append(inner)
+        statements.append(Filter(names, form.word == "exclude", "hard" in fields, inner.span))
+    if len(offers) > 1:
+        message = f"`palette {name[:64]}` has two `offer`, so only what both name is offered"
+        help_ = "join them with a comma, if each was to add tools"
+        found.append(Diagnostic("G602", message, offers[1].span, Severity.WARNING, help_, file))
+    if any(fault.severity is Severity.ERROR for fault in found):
+        return None, found
+    block = PaletteBlock(
+        name,
+        tuple(statements),
+        statement.families,
+        statement.condition,
+        statement.unless,
+        statement.span,
+    )
+    return block, found
+
+
+def _force(statement: Statement, fields: Fields, file: str) -> tuple[Force, list[Diagnostic]]:
+    names, found = read_tool_names(fields.groups["tool"], file)
+    name = names[0]
+    if name.glob:
+        message = f"`force` names one tool, and `{name.text[:64]}` stands for several"
+        found.append(Diagnostic("G603", message, name.span, help="write the tool's whole name", file=file))
+    if "once" in fields and "until" in fields:
+        message = "`once` and `until success` say two things"
+        found.append(Diagnostic("G603", message, statement.span, help="keep one of them", file=file))
+    most = fields.json("times") if "times" in fields else MOST_FORCED
+    if type(most) is not int or not 1 <= most <= _LIMIT:
+        message = f"`at most` takes a whole number from 1 to {_LIMIT}"
+        found.append(Diagnostic("G603", message, fields.atom("times").span, file=file))
+        most = MOST_FORCED
+    return (
+        Force(
+            name.text,
+            "until" in fields,
+            most,
+            "soft" in fields,
+            statement.condition,
+            statement.unless,
+            statement.span,
+        ),
+        found,
+    )
