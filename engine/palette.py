@@ -101,11 +101,12 @@ class ToolPalette(Struct, frozen=True):
             InputError: an argument that is none, or no tools are known.
         """
         # An empty palette offers nothing; only a history with calls may need the tools declared all the same.
-        keep = self.names == () and history_has_tool_blocks and self.source is not None
-        choice: Any = {"tool": self.forced} if self.forced is not None else "auto"
+        nothing = self.names == () and self.forced is None
+        keep = nothing and history_has_tool_blocks and self.source is not None
+        choice: Any = {"tool": self.forced} if self.forced is not None else "none" if nothing else "auto"
         return lower(
             provider,
-            choice="none" if self.names == () else choice,
+            choice=choice,
             tools=own_copy(self.source) if keep else self.tools,
             model=model,
             thinking=thinking,
@@ -122,7 +123,8 @@ class ToolPalette(Struct, frozen=True):
             InputError: an entry names no tool.
         """
         offered = self.registered if self.names is None else self.names
-        return verify(calls, offered, forced=self.forced, none=self.names == (), parallel=parallel)
+        none = self.names == () and self.forced is None
+        return verify(calls, offered, forced=self.forced, none=none, parallel=parallel)
 
 
 def _names(names: Any) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import GenericAlias
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -28,7 +29,7 @@ def _typed(fields: Mapping[str, Any]) -> Check:
     pydantic = pytest.importorskip("pydantic")
     config = pydantic.ConfigDict(extra="forbid", strict=True)
     adapters = {
-        name: pydantic.TypeAdapter(dict[str, fields[name]], config=config)
+        name: pydantic.TypeAdapter(GenericAlias(dict, (str, fields[name])), config=config)
         for name in ("tools", "tool_choice", "parallel_tool_calls")
         if name in fields
     }
@@ -266,6 +267,15 @@ _CHAT_WRONG: tuple[Fields, ...] = (
 )
 _CHAT_ENTRIES: tuple[list[Any], ...] = (["search"], [{"type": "function", "name": "search"}], [{"name": "q"}])
 _FLAT_ENTRIES: tuple[list[Any], ...] = (["search"], [{"type": "function", "function": {"name": "search"}}])
+_CONVERSE_WRONG: tuple[Fields, ...] = (
+    {"toolChoice": "auto"},
+    {"toolChoice": {}},
+    {"toolChoice": {"none": {}}},
+    {"toolChoice": {"auto": {}, "any": {}}},
+    {"toolChoice": {"tool": {}}},
+    {"toolChoice": {"tool": {"name": ""}}},
+    {"tool_choice": {"auto": {}}},
+)
 _WRONG: Mapping[str, tuple[Fields, ...]] = {
     "openai.chat": (
         *_CHAT_WRONG,
@@ -328,15 +338,7 @@ _WRONG: Mapping[str, tuple[Fields, ...]] = {
                     **wrong,
                 }
             }
-            for wrong in (
-                {"toolChoice": "auto"},
-                {"toolChoice": {}},
-                {"toolChoice": {"none": {}}},
-                {"toolChoice": {"auto": {}, "any": {}}},
-                {"toolChoice": {"tool": {}}},
-                {"toolChoice": {"tool": {"name": ""}}},
-                {"tool_choice": {"auto": {}}},
-            )
+            for wrong in _CONVERSE_WRONG
         ),
         {"tool_choice": "auto"},
     ),

@@ -467,3 +467,10 @@ def test_an_empty_palette_with_calls_in_the_history() -> None:
 def test_a_palette_without_tools_says_what_to_do() -> None:
     with pytest.raises(InputError, match="check"):
         ToolPalette(["a"], "a").to("openai.chat")
+
+
+def test_a_force_outside_the_names_is_never_dropped_in_silence() -> None:
+    palette = ToolPalette((), "a", source=["a"])
+    with pytest.raises(ContractViolation):
+        palette.to("openai.chat")
+    assert not palette.verify([]).honoured
