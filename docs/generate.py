@@ -1,4 +1,4 @@
-"""Writes the pages that are made from the code: `docs/kinds.md` and `docs/diagnostics.md`.
+"""Writes the pages that are made: `docs/kinds.md`, `docs/diagnostics.md` and `docs/providers.md`.
 
 `python docs/generate.py` rewrites them; with `--check` it only says which are out of date, and ends with 1.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from inspect import cleandoc
 from pathlib import Path
 
 from callgate.grammar.codes import CODES
 from callgate.rules.catalog import kinds
 from callgate.rules.kind import Example, Kind
+from callgate.rules.providers import CHOICES, shipped
 from callgate.rules.reader import usage
 
 HERE = Path(__file__).parent
@@ -126,7 +128,109 @@ def diagnostics_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"kinds.md": kinds_page, "diagnostics.md": diagnostics_page}
+def providers_page() -> str:
+    """The page of all providers, from `rules/providers.yaml`."""
+    table = shipped()
+    providers = {each.name: each for each in table.named.values()}
+    lines = PROVIDERS_HEAD.splitlines()
+    for provider in providers.values():
+        lines += ["", f"## {provider.name}", "", f"{provider.title}."]
+        also = sorted(
+            name for name, each in table.named.items() if each is provider and name != provider.name
+        )
+        if also:
+            lines += [f"Also called {', '.join(f'`{name}`' for name in also)}."]
+        lines += [f"Names: {span(provider.pattern)}, at most {provider.longest} characters.", ""]
+        lines += ["| choice | what is sent |", "| --- | --- |"]
+        lines += [f"| `{choice}` | {way(provider.choices.get(choice))} |" for choice in CHOICES]
+        if provider.parallel is None:
+            lines += [
+                "",
+                "Whether calls may stand side by side cannot be said; `parallel=False` is reported.",
+            ]
+        else:
+            lines += ["", f"One call at a time: {code(provider.parallel['off'])}."]
+        lines += [f"* Beside the request, `{what}`: {value}" for what, value in provider.beside.items()]
+    lines += ["", "## Which models can be forced", ""]
+    lines += ["The first row that fits decides. A state of thinking that is not named cannot be forced.", ""]
+    lines += ["| provider | model | forms | states |", "| --- | --- | --- | --- |"]
+    for row in table.models:
+        states = ", ".join(f"{state}: `{answer}`" for state, answer in row.force.items()) or "never"
+        model = span(row.matches) if row.matches is not None else "every other"
+        lines += [
+            f"| {', '.join(sorted(row.providers))} | {model} | {', '.join(sorted(row.forms))} | {states} |"
+        ]
+    lines += PROVIDERS_END.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+PROVIDERS_HEAD = """\
+# Providers
+
+This page is made by `docs/generate.py` from `rules/providers.yaml`. It says what `palette.to(PROVIDER)` and
+`lower(PROVIDER, …)` send; see [palettes](palettes.md). The facts come from the request types of the
+providers' client packages, from what released clients send, and from what vendors write. No provider was
+asked. `$name` is the tool, `$names` are the allowed ones, and `$entries` one entry for each of them.
+
+```python
+from callgate.engine.palette import lower
+
+tools = [{"name": "search", "input_schema": {"type": "object"}}, {"name": "read", "input_schema": {}}]
+lowered = lower("anthropic", choice={"tool": "search"}, tools=tools, parallel=False)
+print(lowered.guarantee, lowered.body)
+soft = lower("ollama", choice={"tool": "search"}, tools=tools, mode="soft")
+print(soft.guarantee, soft.body, [tool["name"] for tool in soft.tools], *soft.events)
+```
+
+```output
+exact {'tool_choice': {'type': 'tool', 'name': 'search', 'disable_parallel_tool_use': True}}
+advisory {} ['search'] degraded_to_auto
+```
+
+A choice is `auto`, `none`, `required`, `{tool: NAME}`, `{custom: NAME}`, `{hosted: TYPE}`,
+`{mcp: {server, tool}}` or `{allowed: [NAME, …], mode: auto or required}`. The guarantee is `exact` where the
+service constrains the model, and `advisory` where only the list of tools does: then look at what came back
+with `verify`. What a provider cannot do is refused, or with `mode="soft"` sent as `auto` with the tools
+narrowed. Tools are sent in the form in which they were given. A name must match the provider's pattern as a
+whole.
+"""
+
+PROVIDERS_END = """
+`quiet`: forced, and the request returns no thinking. Providers without a row can be forced always.
+
+## Other tables
+
+`read_providers` checks a table and adds it to the shipped one; its rows for models come first:
+
+```python
+from callgate.rules.providers import read_providers, shipped
+
+row = {"providers": ["anthropic"], "matches": "claude-opus-5-5", "force": {"default": "ok"}}
+mine = read_providers({"models": [row]}, shipped())
+options = {"choice": "required", "tools": tools, "model": "claude-opus-5-5"}
+print(lower("anthropic", **options, providers=mine).body)
+```
+
+```output
+{'tool_choice': {'type': 'any'}}
+```
+"""
+
+
+def way(choice: object) -> str:
+    """How a provider takes a choice, in the words of the page."""
+    ways = {
+        None: "cannot be asked for",
+        "no-tools": "no tools",
+        "only": "that tool alone, and `required`",
+        "filter": "the allowed tools alone, and `auto` or `required`",
+    }
+    if isinstance(choice, Mapping):
+        return code(dict(choice)) if choice else "nothing"
+    return ways[choice if isinstance(choice, str) else None]
+
+
+PAGES = {"kinds.md": kinds_page, "diagnostics.md": diagnostics_page, "providers.md": providers_page}
 
 
 def main(arguments: list[str]) -> int:
