@@ -90,17 +90,19 @@ class Engine:
 
     def over(self, tools: Tools) -> Engine:
         """`with_tools`, compiled once for equal tools: sessions that bring the same ones share an engine."""
+        from hashlib import blake2b
+
         given = own_copy(tools)
         try:
-            key = msgspec.json.encode(given)
+            key = blake2b(msgspec.json.encode(given), digest_size=16).digest()
         except (TypeError, ValueError, OverflowError, RecursionError):
             return self.with_tools(given)
-        found = self._overs.get(key)
+        found = self._overs.pop(key, None)
         if found is None:
             found = self.with_tools(given)
-            if len(self._overs) >= _OVERS:
-                self._overs.clear()
-            self._overs[key] = found
+            for oldest in list(self._overs)[: len(self._overs) - _OVERS + 1]:  # not asked for longest
+                self._overs.pop(oldest, None)
+        self._overs[key] = found
         return found
 
     @property

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
-
-import msgspec
 
 from ...grammar.ast import Json
 from ..engine import Engine
@@ -13,8 +10,6 @@ from ..errors import InputError, SchemaError
 from ..verdict import Outcome, Verdict
 from ._lines import BadLine, Call, error_line, read_call, verdict_line
 from ._terminal import several, visible
-
-_ENGINES = 64  # kept, one for each set of tools that lines bring along
 
 
 class Judge:
@@ -32,7 +27,6 @@ class Judge:
         self._model = model
         self._context = context
         self._people = people
-        self._engines: dict[bytes, Engine] = {}
 
     def answer(self, number: int, data: bytes | None) -> bytes:
         """The line for one line. Raises nothing: what gets no verdict gets an error."""
@@ -53,7 +47,7 @@ class Judge:
         if self._context is not None:
             context = self._context if context is None else {**self._context, **context}
         try:
-            engine = self._engine if call.tools is None else self._with_tools(call.tools)
+            engine = self._engine if call.tools is None else self._engine.over(call.tools)
             judge = engine.check_text if call.is_text else engine.check
             return judge(
                 call.tool,
@@ -70,18 +64,6 @@ class Judge:
         except Exception as error:
             # A fault of ours must neither admit this call nor keep the others from their verdicts.
             raise BadLine("internal", f"{type(error).__name__}: {error}", call.id) from error
-
-    def _with_tools(self, tools: Any) -> Engine:
-        from hashlib import blake2b
-
-        key = blake2b(msgspec.json.encode(tools), digest_size=16).digest()
-        engine = self._engines.pop(key, None)
-        if engine is None:
-            engine = self._engine.with_tools(tools)
-            if len(self._engines) >= _ENGINES:
-                del self._engines[next(iter(self._engines))]  # the one not asked for longest
-        self._engines[key] = engine
-        return engine
 
 
 class Summary:

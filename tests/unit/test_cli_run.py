@@ -375,7 +375,7 @@ def test_a_line_may_bring_its_own_tools_or_schema(run: Run) -> None:
 def test_equal_tools_are_compiled_once_and_only_some_are_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from callgate.engine.cli import _judge
+    from callgate.engine import engine
     from callgate.engine.engine import Engine
 
     made: list[Any] = []
@@ -386,7 +386,7 @@ def test_equal_tools_are_compiled_once_and_only_some_are_kept(
         return with_tools(self, tools)
 
     monkeypatch.setattr(Engine, "with_tools", counted)
-    monkeypatch.setattr(_judge, "_ENGINES", 2)
+    monkeypatch.setattr(engine, "_OVERS", 2)
     sets: list[dict[str, Any]] = [{"a": {}}, {"b": {}}, {"a": {}}, {"c": {}}, {"a": {}}, {"b": {}}]
     run([{"tool": "a", "arguments": {}, "tools": each} for each in sets])
     assert made == [{"a": {}}, {"b": {}}, {"c": {}}, {"b": {}}]
