@@ -19,12 +19,15 @@ from .units import Unit, Written, changing_tools, is_glob, name_text
 
 
 def check_tools(
-    unit: Unit, registered: Mapping[str, Tool] | None, lets: Mapping[str, Json]
+    unit: Unit,
+    registered: Mapping[str, Tool] | None,
+    lets: Mapping[str, Json],
+    offers: tuple[str, ...] = (),
 ) -> list[Diagnostic]:
     """Every finding of one file against the tools, each once.
 
     `registered`: the host's; where it gives none for a tool, the `schema` rule of the file counts.
-    `lets`: the values that the file can name.
+    `lets`: the values that the file can name. `offers`: what a palette may offer.
     """
     found: list[Diagnostic] = []
     tools = {**_own_tools(unit), **(registered or {})}
@@ -41,7 +44,7 @@ def check_tools(
     if registered is not None:
         found += _unknown_in_ground(unit, registered)
         for palette in unit.palettes:
-            found += check_palette_tools(palette, registered, unit.file)
+            found += check_palette_tools(palette, offers, unit.file)
     return list(dict.fromkeys(found))
 
 

@@ -11,6 +11,7 @@ from ..grammar.ast import Json
 from ..rules.kind import Phase
 from . import messages
 from .condition import Env
+from .definitions import Tools, declared
 from .domain import Limits, Refusal, value_fault
 from .errors import InputError
 from .gate import Gate, make_gate
@@ -19,7 +20,7 @@ from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
 from .rewriting import repairable
-from .tools import Tools, own_copy, read_tools
+from .tools import own_copy, read_tools
 from .verdict import Change, Failure, Observation, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Engine:
         self.limits = limits or Limits()
         self._given = own_copy(tools)
         self._tools = read_tools(self._given)
+        self._offers = None if self._tools is None else declared(self._given).offered
         self._prepare = dict(prepare or {})
         self._names = Registered.of(self._tools) if self._tools is not None else None
         self._source = rules.source
@@ -111,9 +113,9 @@ class Engine:
         return self._given
 
     @property
-    def tool_names(self) -> tuple[str, ...] | None:
-        """The names of the registered tools, in order."""
-        return None if self._tools is None else tuple(self._tools)
+    def offers(self) -> tuple[str, ...] | None:
+        """What a palette may offer, in order: the registered tools, and those of the provider among them."""
+        return self._offers
 
     def session(
         self,

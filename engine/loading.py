@@ -14,6 +14,7 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
 from .checker import check_tools
 from .compiler import Compiled, Compiler
+from .definitions import Tools, declared
 from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import CallgateWarning, InputError, RuleFileError
@@ -22,7 +23,7 @@ from .packs import Library, Packs
 from .plan import Hook
 from .ruletest import run_tests
 from .ruletext import RuleText, read_rule_file
-from .tools import Tools, own_copy, read_tools
+from .tools import own_copy, read_tools
 from .units import all_units
 
 if TYPE_CHECKING:
@@ -61,15 +62,17 @@ def check_rules(
     Raises:
         SchemaError: the tools cannot be used.
     """
+    tools = own_copy(tools)
     known = read_tools(tools)
     today = datetime.now(UTC).date()
     library = Library(packs)
     compiler = Compiler(library, strict=strict, today=today, lets=lets, functions=functions)
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
+    offers = () if tools is None else declared(tools).offered
     for unit in compiled.units:
         if unit.top:
-            found += check_tools(unit, known, compiler.lets_of(unit))
+            found += check_tools(unit, known, compiler.lets_of(unit), offers)
     if tests and not compiled.failed:
         for unit in all_units(compiled.units):
             if not unit.source.shipped:

@@ -14,8 +14,8 @@ from ..grammar.ast import Json
 from ..rules.providers import CANNOT, STATES, Provider, Providers, shipped
 from ..rules.regex import compile_regex
 from .contract import Event, Verified, verify
+from .definitions import Declared, check_unique, declared, narrowed
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
-from .tools import Declared, check_unique, declared, narrowed
 
 _MODES = ("auto", "none", "required")
 _WORDS = ("$name", "$server", "$names", "$entries", "$offered")
@@ -169,6 +169,8 @@ class _Lowering(Struct, frozen=True):
             if answer == "quiet":
                 events.append(Event("no_thinking_this_request", "", "a forced call leaves no room to think"))
         way = self.spec.choices.get(wanted.kind)
+        if wanted.kind == "hosted" and wanted.tag not in self.spec.hosted:
+            way = None
         names: tuple[str, ...] | None = None
         if way in ("only", "filter"):
             names = wanted.names
@@ -197,10 +199,11 @@ class _Lowering(Struct, frozen=True):
                     raise _not_offered(wanted.tag, (*self.have.names, *self.hosted))
             case "allowed-auto" | "allowed-required":
                 known = frozenset(self.have.names)
+                filtered = self.spec.choices.get(wanted.kind) == "filter"
                 beside = tuple(
                     each
                     for each in wanted.beside
-                    if each.tag in self.hosted and isinstance(self.spec.choices.get(each.kind), Mapping)
+                    if each.tag in self.hosted and (filtered or each.kind in self.spec.choices)
                 )
                 strange = [name for name in wanted.names if name not in known]
                 strange += [each.tag for each in wanted.beside if each not in beside]
@@ -264,7 +267,9 @@ class _Lowering(Struct, frozen=True):
     ) -> Lowered:
         """The answer. `names`: the tools that are sent, None for all. `sent`: what is asked for instead."""
         said = list(events)
-        tools = self.tools if names is None else narrowed(self.tools, frozenset(names))
+        tools = self.tools
+        if names is not None:
+            tools = narrowed(tools, frozenset((*names, *(each.tag for each in wanted.beside))))
         offered = self.have.names if names is None else names
         filled = sent or wanted
         body = self._filled(way, filled, offered)

@@ -16,12 +16,12 @@ from ..rules.providers import CANNOT, Providers, shipped
 from ..rules.toolnames import ToolName
 from .condition import Closure, Env, Names, compile_condition
 from .contract import Event
+from .definitions import check_unique
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
 from .ir import RuleSet
 from .lowering import find_provider
 from .palette import ToolPalette
 from .plan import glob_matches, matches_model
-from .tools import check_unique
 
 
 class Asked(Struct, frozen=True):

@@ -13,9 +13,10 @@ from msgspec.structs import force_setattr, replace
 
 from ..rules.providers import Providers
 from .contract import Event, Verified, verify
+from .definitions import check_unique, declared, narrowed
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
 from .lowering import Lowered, lower
-from .tools import check_unique, declared, narrowed, own_copy
+from .tools import own_copy
 
 __all__ = ["Lowered", "ToolPalette", "lower"]
 
@@ -55,8 +56,9 @@ class ToolPalette(Struct, frozen=True):
             SchemaError: `registered` is no list of tools.
         """
         tools = own_copy(registered)
-        known = declared(tools).names
-        check_unique(known)
+        have = declared(tools)
+        check_unique(have.names)
+        known = have.offered
         if self.forced is not None:
             if self.forced not in known:
                 raise _unavailable("forced_not_registered", self.forced, "registered", known)
@@ -100,10 +102,14 @@ class ToolPalette(Struct, frozen=True):
             ContractViolation: the provider cannot be asked for this.
             InputError: an argument that is none, or no tools are known.
         """
+        if self.source is None:
+            raise InputError("the palette knows no tools: give them to `check`")
         # An empty palette offers nothing; only a history with calls may need the tools declared all the same.
         nothing = self.names == () and self.forced is None
         keep = nothing and history_has_tool_blocks and self.source is not None
-        choice: Any = {"tool": self.forced} if self.forced is not None else "none" if nothing else "auto"
+        choice: Any = "none" if nothing else "auto"
+        if self.forced is not None:
+            choice = _named(self.forced, declared(self.source).hosted)
         return lower(
             provider,
             choice=choice,
@@ -124,7 +130,10 @@ class ToolPalette(Struct, frozen=True):
         """
         offered = self.registered if self.names is None else self.names
         none = self.names == () and self.forced is None
-        return verify(calls, offered, forced=self.forced, none=none, parallel=parallel)
+        forced = self.forced
+        if forced is not None and self.source is not None and forced in declared(self.source).hosted:
+            forced = None  # the provider runs it: there is no call to see
+        return verify(calls, offered, forced=forced, none=none, parallel=parallel)
 
 
 def _names(names: Any) -> tuple[str, ...]:
@@ -135,6 +144,14 @@ def _names(names: Any) -> tuple[str, ...]:
         raise InputError("the names of a palette are a list of texts")
     # A set has no order that would be the same in every process.
     return tuple(dict.fromkeys(sorted(given) if isinstance(names, set | frozenset) else given))
+
+
+def _named(forced: str, hosted: tuple[str, ...]) -> dict[str, Any]:
+    """The choice of one tool, which may be one of the provider's."""
+    if forced not in hosted:
+        return {"tool": forced}
+    kind, _, server = forced.partition(":")
+    return {"mcp": {"server": server}} if kind == "mcp" and server else {"hosted": forced}
 
 
 def _unavailable(code: str, tool: str, what: str, names: tuple[str, ...]) -> ForcedToolUnavailable:

@@ -28,7 +28,6 @@ from ..rules.toolnames import ToolName
 from .conditioncheck import check_condition
 from .conditionterms import shown
 from .offer import passes
-from .tools import Tool
 
 _NO_CALL = ("tool", "turn.repeats", "result.ok", "result.text", "result.exit_code")
 
@@ -56,8 +55,8 @@ def check_palette(palette: PaletteBlock, lets: Mapping[str, Json], file: str) ->
     return found
 
 
-def check_palette_tools(palette: PaletteBlock, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
-    """Names that no registered tool has; a session may register others."""
+def check_palette_tools(palette: PaletteBlock, tools: tuple[str, ...], file: str) -> Iterator[Diagnostic]:
+    """Names that no tool has which a palette may offer; a session may register others."""
     for statement in palette.statements:
         if isinstance(statement, Force):
             names: tuple[ToolName, ...] = (ToolName(statement.tool, span=statement.span),)

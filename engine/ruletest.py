@@ -122,7 +122,7 @@ def _offer(session: Session, step: OfferStep) -> list[str]:
         palette = session.offer()
     except CallgateError as error:
         return [f"the request is refused: {error}"]
-    got = session.engine.tool_names if palette.names is None else palette.names
+    got = session.engine.offers if palette.names is None else palette.names
     lines = []
     if set(got or ()) != set(step.names):
         lines = [f"wanted {_listed(step.names)}, got {_listed(got or ())}"]

@@ -12,13 +12,13 @@ from ..grammar.ast import Json
 from ..rules.providers import STATES, Providers
 from . import state as memory
 from .condition import Env
+from .definitions import Tools
 from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import ContractViolation, InputError
 from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
 from .state import Call, State, Turn
-from .tools import Tools
 from .verdict import Verdict
 
 
@@ -147,7 +147,7 @@ class Session:
 
     def _compose(self, served: Served | None, stages: Sequence[Stage]) -> ToolPalette:
         offering = self._engine.offering(self.model)
-        names = self._engine.tool_names
+        names = self._engine.offers
         turn = self._state.turn
         if names is None:
             if offering or stages:
@@ -169,7 +169,7 @@ class Session:
         turn = self._state.turn
         if turn.step:
             return None if turn.offered is None else frozenset(turn.offered)
-        if self._engine.tool_names is None or not (self._engine.offering(self.model) or self._stages):
+        if self._engine.offers is None or not (self._engine.offering(self.model) or self._stages):
             return None
         # Nothing was offered in this turn: what the rules let through is all that there can be.
         try:
@@ -179,7 +179,7 @@ class Session:
         return None if names is None else frozenset(names)
 
     def _known(self) -> frozenset[str]:
-        return frozenset(self._engine.tool_names or ())
+        return frozenset(self._engine.offers or ())
 
     def _call(
         self, tool: str, arguments: object, call_id: str, stop_reason: str | None, *, text: bool

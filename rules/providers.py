@@ -44,6 +44,7 @@ class Provider(Struct, frozen=True):
     tools_at: tuple[str, ...] = ("tools",)
     keeps_tools: bool = False
     beside: Mapping[str, Json] = MappingProxyType({})
+    hosted: frozenset[str] = frozenset()
 
 
 class Model(Struct, frozen=True):
@@ -114,6 +115,7 @@ _PROVIDER: Mapping[str, Any] = {
     "tools-at": {**_NAMES, "minlength": 1},
     "history": {"type": "string", "allowed": ["keeps-tools"]},
     "beside": _FIELDS,
+    "hosted": _NAMES,
 }
 _MODEL: Mapping[str, Any] = {
     "providers": {**_NAMES, "required": True},
@@ -221,6 +223,7 @@ def _provider(
         tuple(fields.get("tools-at", known.tools_at if known is not None else ("tools",))),
         "history" in fields or (known is not None and known.keeps_tools),
         MappingProxyType(own.get("beside", {})),
+        frozenset(fields.get("hosted", known.hosted if known is not None else ())),
     )
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from ...grammar.ast import Json
+    from ..definitions import Tools
     from ..loading import Checked
     from ..ruletext import RuleText
-    from ..tools import Tools
 
 _NO_JSON = MappingProxyType(
     {

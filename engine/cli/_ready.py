@@ -17,8 +17,8 @@ from ._terminal import colour
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ..definitions import Tools
     from ..ruletext import RuleText
-    from ..tools import Tools
 
 
 def ready_rules(texts: list[RuleText], namespace: Namespace, tools: Tools | None) -> Ready:

@@ -217,6 +217,7 @@ def test_an_iterator_of_tools_is_read_once() -> None:
 RESPONSES = [
     {"type": "function", "name": "get", "parameters": {}},
     {"type": "custom", "name": "sql"},
+    {"type": "image_generation"},
     {"type": "web_search"},
     {"type": "mcp", "server_label": "wiki", "server_url": "https://example.org"},
 ]
@@ -227,7 +228,7 @@ RESPONSES = [
     [
         ({"tool": "sql"}, {"type": "custom", "name": "sql"}),
         ({"custom": "sql"}, {"type": "custom", "name": "sql"}),
-        ({"hosted": "web_search"}, {"type": "web_search"}),
+        ({"hosted": "image_generation"}, {"type": "image_generation"}),
         ({"mcp": {"server": "wiki", "tool": "ask"}}, {"type": "mcp", "server_label": "wiki", "name": "ask"}),
         ({"mcp": {"server": "wiki"}}, {"type": "mcp", "server_label": "wiki"}),
         (
@@ -261,9 +262,24 @@ def test_tools_of_the_provider_that_are_not_there() -> None:
     allowed: Any = {"allowed": ["get", {"hosted": "file_search"}, {"mcp": {"server": "o"}}], "mode": "auto"}
     lowered = lower("openai.responses", choice=allowed, tools=RESPONSES)
     assert [str(each) for each in lowered.events] == ["unknown_name:file_search", "unknown_name:mcp:o"]
-    chat = lower("groq", choice=allowed, tools=["get", "b"], hosted=["file_search"])
+    chat = lower("groq", choice=allowed, tools=["get", "b", {"type": "browser_search"}])
     assert [str(each) for each in chat.events] == ["unknown_name:file_search", "unknown_name:mcp:o"]
     assert chat.tools == ["get"]
+
+
+def test_a_tool_of_the_provider_that_its_types_do_not_let_one_choose() -> None:
+    assert (
+        code("openai.responses", choice={"hosted": "web_search"}, tools=RESPONSES) == "provider_cannot_force"
+    )
+    assert code("groq", choice={"hosted": "browser_search"}, tools=[{"type": "browser_search"}]) == (
+        "provider_cannot_force"
+    )
+
+
+def test_a_list_of_allowed_tools_keeps_those_of_the_provider_that_it_names() -> None:
+    tools = ["get", "b", {"type": "browser_search"}, {"type": "code_interpreter"}]
+    choice: Any = {"allowed": ["get", {"hosted": "browser_search"}], "mode": "auto"}
+    assert lower("groq", choice=choice, tools=tools).tools == ["get", {"type": "browser_search"}]
 
 
 def test_a_custom_tool_of_the_chat_endpoint() -> None:

@@ -474,3 +474,58 @@ def test_a_force_outside_the_names_is_never_dropped_in_silence() -> None:
     with pytest.raises(ContractViolation):
         palette.to("openai.chat")
     assert not palette.verify([]).honoured
+
+
+@pytest.mark.parametrize(
+    ("tools", "rules", "narrowed"),
+    [
+        (
+            [{"type": "web_search"}, *ANTHROPIC, {"type": "mcp", "server_label": "wiki"}],
+            'palette p { exclude web_search, b }',
+            [ANTHROPIC[0], ANTHROPIC[2], {"type": "mcp", "server_label": "wiki"}],
+        ),
+        ([{"type": "web_search"}, *ANTHROPIC], "palette p { offer a }", [ANTHROPIC[0]]),
+        (
+            [{"type": "mcp", "server_label": "wiki"}, *ANTHROPIC],
+            'palette p { offer "mcp:*", c }',
+            [{"type": "mcp", "server_label": "wiki"}, ANTHROPIC[2]],
+        ),
+        (
+            [{"googleSearch": {}, "functionDeclarations": [{"name": "a"}, {"name": "b"}]}, {"codeExecution": {}}],
+            "palette p { offer googleSearch, b }",
+            [{"googleSearch": {}, "functionDeclarations": [{"name": "b"}]}],
+        ),
+        (
+            [{"functionDeclarations": [{"name": "a"}], "googleSearch": {}}],
+            "palette p { exclude a }",
+            [{"googleSearch": {}}],
+        ),
+        ([*BEDROCK, {"cachePoint": {"type": "default"}}], "palette p { exclude a }",
+         [*BEDROCK[1:], {"cachePoint": {"type": "default"}}]),
+    ],
+)  # fmt: skip
+def test_tools_that_the_provider_runs_are_offered_under_their_type(
+    tools: Any, rules: str, narrowed: Any
+) -> None:
+    palette = callgate.compile(rules, tools=tools).session().offer()
+    assert palette.tools == narrowed
+    assert palette.events == ()
+
+
+def test_a_tool_that_the_provider_runs_can_be_forced_and_leaves_no_call_to_see() -> None:
+    tools = [{"type": "file_search"}, {"type": "function", "name": "a", "parameters": {}}]
+    palette = callgate.compile("palette p { force file_search }", tools=tools).session().offer()
+    assert palette.to("openai.responses").body == {"tool_choice": {"type": "file_search"}}
+    assert palette.verify([]).honoured
+    with pytest.raises(ContractViolation) as caught:
+        palette.to("openai.chat")
+    assert caught.value.code == "provider_cannot_force"
+    tools[0] = {"type": "mcp", "server_label": "wiki"}
+    palette = callgate.compile('palette p { force "mcp:wiki" }', tools=tools).session().offer()
+    assert palette.to("openai.responses").body == {"tool_choice": {"type": "mcp", "server_label": "wiki"}}
+
+
+def test_a_name_that_is_a_function_and_a_tool_of_the_provider_is_refused() -> None:
+    tools = [{"type": "web_search"}, {"name": "web_search", "input_schema": {}}]
+    with pytest.raises(ContractViolation):
+        callgate.compile("", tools=tools)

@@ -1,0 +1,193 @@
+"""The forms in which hosts hold tools: names, a mapping, OpenAI, Anthropic, Gemini, Bedrock, MCP."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .errors import DuplicateToolName, SchemaError
+
+Tools: TypeAlias = "Mapping[str, Any] | Iterable[Mapping[str, Any]]"
+
+_NESTED = ("function", "toolSpec", "custom")  # where OpenAI Chat and Bedrock put the name
+_SCHEMA_KEYS = ("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema")
+_FUNCTIONS = ("functionDeclarations", "function_declarations")  # of Gemini, several in one entry
+# What stands in an entry of Gemini or Bedrock in place of functions; else such a tool has a `type`.
+_HOSTED = frozenset(
+    {
+        *("retrieval", "computerUse", "fileSearch", "googleSearch", "googleMaps", "codeExecution"),
+        *("enterpriseWebSearch", "googleSearchRetrieval", "parallelAiSearch", "urlContext", "mcpServers"),
+        *("exaAiSearch", "computer_use", "file_search", "google_search", "google_maps", "code_execution"),
+        *("enterprise_web_search", "google_search_retrieval", "parallel_ai_search", "url_context"),
+        *("mcp_servers", "exa_ai_search", "cachePoint", "systemTool"),
+    }
+)
+
+_DEEPEST = 100
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SCHEMAS = frozenset({"items", "additionalProperties", "not"})
+_CAPITALS = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
+
+
+class Declared(Struct, frozen=True):
+    """What a list of tools declares, in order.
+
+    `names`: the functions that a model can call. `hosted`: tools that the provider runs, by their type, or as
+    `mcp:SERVER`. `offered`: both, in the order of the list. `custom`: functions whose input is free text.
+    """
+
+    names: tuple[str, ...]
+    hosted: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    custom: frozenset[str] = frozenset()
+
+
+def declared(tools: Any) -> Declared:
+    """What a list declares; its entries may be names too.
+
+    Raises:
+        SchemaError: it is no list of tools, or an entry is none.
+    """
+    names: list[str] = []
+    hosted: dict[str, None] = {}
+    offered: dict[str, None] = {}
+    custom: set[str] = set()
+    for entry in _entries(tools):
+        functions, tags = ([{"name": entry}], []) if isinstance(entry, str) else _parts(entry)
+        for function in functions:
+            name = function["name"]
+            if type(name) is not str:
+                raise SchemaError("a tool's name must be a text that is not empty")
+            names.append(name)
+            offered[name] = None
+            if not isinstance(entry, str) and entry.get("type") == "custom":
+                custom.add(name)
+        for tag in tags:
+            hosted[tag] = offered[tag] = None
+    twice = next((tag for tag in hosted if tag in names), None)
+    if twice is not None:
+        raise DuplicateToolName(twice)  # which of the two a rule means is open
+    return Declared(tuple(names), tuple(hosted), tuple(offered), frozenset(custom))
+
+
+def definitions(tools: Any) -> Iterator[tuple[Any, Any, bool]]:
+    """The functions of a mapping or a list: name, schema, and whether it is said to change things.
+
+    Raises:
+        SchemaError: a definition in no known form.
+    """
+    if isinstance(tools, Mapping) and not isinstance(tools.get("tools"), list):
+        for name, schema in tools.items():
+            yield name, schema, False
+        return
+    for entry in _entries(tools):
+        if isinstance(entry, str):
+            raise SchemaError("a tool definition must be an object, not `str`")
+        hints = entry.get("annotations")
+        mutates = isinstance(hints, Mapping) and hints.get("destructiveHint") is True
+        for function in _parts(entry)[0]:
+            schema = next((function[key] for key in _SCHEMA_KEYS if function.get(key) is not None), None)
+            if function is entry.get("toolSpec") and isinstance(schema, Mapping):
+                schema = schema.get("json")
+            yield function["name"], _plain(schema), mutates
+
+
+def narrowed(tools: Any, names: Container[str]) -> Any:
+    """The same tools in the same form and order, without those that are not among the names and tags."""
+    if isinstance(tools, Mapping):
+        if isinstance(tools.get("tools"), list):
+            return {**tools, "tools": narrowed(tools["tools"], names)}
+        return {name: schema for name, schema in tools.items() if name in names}
+    kept: list[Any] = []
+    for entry in _entries(tools):
+        if isinstance(entry, str):
+            kept += [entry] if entry in names else []
+            continue
+        key = next((key for key in _FUNCTIONS if isinstance(entry.get(key), list)), None)
+        if key is None:
+            functions, tags = _parts(entry)
+            kept += [entry] if any(each in names for each in (*(f["name"] for f in functions), *tags)) else []
+            continue
+        inside = [each for each in entry[key] if _body(each).get("name") in names]
+        rest = {name: value for name, value in entry.items() if name in names}
+        if inside or rest:
+            kept.append({name: inside if name == key else value for name, value in entry.items()
+                         if (name == key and inside) or name in rest})  # fmt: skip
+    return kept
+
+
+def check_unique(names: tuple[str, ...]) -> None:
+    """Raise DuplicateToolName where a name stands twice: no provider takes that."""
+    if len(set(names)) != len(names):
+        raise DuplicateToolName(next(name for name, often in Counter(names).items() if often > 1))
+
+
+def _parts(entry: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The functions of one entry, each with a name, and the tags of the provider's own tools in it."""
+    key = next((key for key in _FUNCTIONS if isinstance(entry.get(key), list)), None)
+    if key is not None:
+        functions = [_named(each) for each in entry[key]]
+        return functions, [name for name, value in entry.items() if name in _HOSTED and value is not None]
+    if "name" in _body(entry):
+        return [_body(entry)], []
+    kind, label = entry.get("type"), entry.get("server_label")
+    if type(kind) is str and kind not in ("function", "custom"):
+        return [], [f"mcp:{label}" if kind == "mcp" and type(label) is str else kind]
+    tags = [name for name, value in entry.items() if name in _HOSTED and value is not None]
+    if not tags:
+        raise SchemaError("a tool definition has no `name`")
+    return [], tags
+
+
+def _named(declaration: Any) -> Mapping[str, Any]:
+    if not isinstance(declaration, Mapping):
+        raise SchemaError(f"a tool definition must be an object, not `{type(declaration).__name__}`")
+    body = _body(declaration)
+    if "name" not in body:
+        raise SchemaError("a tool definition has no `name`")
+    return body
+
+
+def _body(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a definition that holds the name."""
+    nested = (definition.get(key) for key in _NESTED)
+    return next((each for each in nested if isinstance(each, Mapping)), definition)
+
+
+def _entries(tools: Any) -> Iterator[Any]:
+    if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list):
+        tools = tools["tools"]  # the answer of an MCP server, as it is
+    if isinstance(tools, str | bytes) or not isinstance(tools, Iterable):
+        raise SchemaError("tools are a mapping of names to JSON Schemas, or a list of tool definitions")
+    for entry in tools:
+        if not isinstance(entry, str | Mapping):
+            raise SchemaError(f"a tool definition must be an object, not `{type(entry).__name__}`")
+        yield entry
+
+
+def _plain(schema: Any, depth: int = 0) -> Any:
+    """Gemini writes types in capitals and `nullable`; JSON Schema knows small letters and the type `null`."""
+    if depth > _DEEPEST or not isinstance(schema, Mapping):
+        return schema
+    plain: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _MAPS and isinstance(value, Mapping):
+            plain[key] = {name: _plain(each, depth + 1) for name, each in value.items()}
+        elif key in _LISTS and isinstance(value, list):
+            plain[key] = [_plain(each, depth + 1) for each in value]
+        elif key in _SCHEMAS:
+            plain[key] = _plain(value, depth + 1)
+        else:
+            plain[key] = value
+    kind = plain.get("type")
+    if isinstance(kind, str) and kind in _CAPITALS:
+        plain["type"] = kind.lower()
+        if plain.get("nullable") is True:
+            plain["type"] = [kind.lower(), "null"]
+            if isinstance(plain.get("enum"), list):
+                plain["enum"] = [*plain["enum"], None]
+    return plain
