@@ -491,7 +491,8 @@ def test_a_force_outside_the_names_is_never_dropped_in_silence() -> None:
             [{"type": "mcp", "server_label": "wiki"}, ANTHROPIC[2]],
         ),
         (
-            [{"googleSearch": {}, "functionDeclarations": [{"name": "a"}, {"name": "b"}]}, {"codeExecution": {}}],
+            [{"googleSearch": {}, "functionDeclarations": [{"name": "a"}, {"name": "b"}]},
+             {"codeExecution": {}}],
             "palette p { offer googleSearch, b }",
             [{"googleSearch": {}, "functionDeclarations": [{"name": "b"}]}],
         ),
