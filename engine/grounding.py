@@ -1,0 +1,303 @@
+"""The gate between what a model claims and what it has seen: structural, without a token, and without a clock.
+
+Source: `docs/grounding.md`. The state is a plain value; each function takes it and changes it in place, and
+whoever keeps it decides where. `GateState`, `classify_observation`, `boundary_check` and `turn_loop` are the
+names of an earlier gate, on the same core (`gatestate.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, TypeAlias
+
+import msgspec
+
+from .errors import InputError
+from .normalizing import normalize
+from .relevance import Folded, composed, key_of, touches
+from .shown import unseen
+
+DIGESTS = 1024  # results of a turn that are told apart
+TARGETS = 256  # changed targets of a turn
+CLAIMS = ("none", "unverified", "assertion", "completion")
+LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
+THRESHOLD = 0.5
+
+_SAYS_NOTHING = re.compile(
+    r"(?i:[\s.!\"']*(?:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(no output\)|no output)?[\s.!\"']*)\Z"
+)
+_ERROR = re.compile(
+    r"\s*(?i:error\b|traceback \(most recent call last\)|fatal:|exception\b|command not found|permission denied"
+    r"|no such file or directory|\[error\]|<error>|<tool_use_error>)"
+)
+Verifier: TypeAlias = Callable[[str, str], Any]
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """How patient the gate is. Raises InputError unless 1 <= refill < cap."""
+
+    cap: int = 6
+    refill: int = 2
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        whole = type(self.cap) is int and type(self.refill) is int and type(self.strict) is bool
+        if not whole or not 1 <= self.refill < self.cap:
+            raise InputError("a preset has whole numbers with 1 <= refill < cap, and strict true or false")
+
+
+SHIPPED: Mapping[str, Preset] = {
+    "default": Preset(6, 2),
+    "skipper": Preset(5, 2, True),
+    "diverger": Preset(4, 1),
+}
+
+
+class Target(msgspec.Struct):
+    """Something that this turn changed. `since`: the tick at which its last change ended; None while it runs.
+
+    `seen`: it was read after that. `lines`: what was written and not shown yet.
+    """
+
+    name: str
+    since: int | None = None
+    seen: bool = False
+    lines: tuple[str, ...] = ()
+
+
+class Grounding(msgspec.Struct):
+    """What the gate knows of a turn. `tick` orders the starts and ends of calls.
+
+    `anything`: a change that named nothing ended at this tick, and no relevant read came after it; -1 while
+    one runs. `others`: there were more targets than are kept. `signals`: by name, true where not stale.
+    """
+
+    budget: int = 6
+    cap: int = 6
+    refill: int = 2
+    strict: bool = False
+    tick: int = 0
+    mutations: int = 0
+    halted: bool = False
+    refused: bool = False
+    grounded: bool = False
+    verified: bool = False
+    anything: int | None = None
+    others: bool = False
+    running: int = 0
+    targets: dict[str, Target] = {}
+    digests: list[str] = []
+    surface: list[str] = []
+    signals: dict[str, bool] = {}
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What becomes of a claim. `owed`: targets and signals that are missing; `message` is for the model.
+
+    `confidence`: the verifier's, where it turned an accept into a reject (`downgraded`).
+    """
+
+    accepted: bool
+    claim: str
+    owed: tuple[str, ...] = ()
+    legal_next: tuple[str, ...] = ()
+    message: str | None = None
+    downgraded: bool = False
+    confidence: float | None = None
+
+
+def begin(preset: Preset, surface: tuple[str, ...] = ()) -> Grounding:
+    """A turn begins: a full budget, no latch, no debt, nothing seen."""
+    return Grounding(
+        preset.cap, preset.cap, preset.refill, preset.strict, surface=[composed(each) for each in surface]
+    )
+
+
+def started(state: Grounding) -> int:
+    """A call starts; the tick at which it does."""
+    state.tick += 1
+    return state.tick
+
+
+def change_started(state: Grounding, named: tuple[str, ...], lines: tuple[str, ...], cwd: Folded) -> None:
+    """A call that may change something was let through: what it touches is owed from now on."""
+    state.mutations += 1
+    state.running += 1
+    state.grounded = state.verified = False
+    state.signals = dict.fromkeys(state.signals, False)
+    if not named:
+        state.anything = -1
+    for name in named:
+        key = key_of(name, cwd)
+        if key in state.targets or len(state.targets) < TARGETS:
+            state.targets[key] = Target(name, None, False, lines)
+        else:
+            state.others = True
+
+
+def change_ended(state: Grounding, named: tuple[str, ...], cwd: Folded) -> None:
+    """Its result came: what starts from now on can show its effect."""
+    state.tick += 1
+    state.running = max(0, state.running - 1)
+    if not named and state.anything is not None:
+        state.anything = state.tick
+    for name in named:
+        target = state.targets.get(key_of(name, cwd))
+        if target is not None:
+            target.since = state.tick
+
+
+def observed(
+    state: Grounding,
+    *,
+    tool: str,
+    since: int,
+    texts: tuple[str, ...],
+    result: str,
+    known: str,
+    ok: bool,
+    exempt: bool,
+    cwd: Folded,
+    clean: Callable[[str], str] = normalize,
+) -> bool:
+    """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
+
+    `since`: the tick at which the call started. `texts`: those in its arguments. `known`: the arguments that the
+    schema knows, as text, for results that say nothing by themselves.
+    """
+    if not ok or is_error(result):
+        return False
+    names = [*state.surface, *(each.name for each in state.targets.values())]
+    if not any(touches(text, names, cwd) for text in texts) and touches(result, names, cwd) is None:
+        return False
+    if not exempt and not _is_new(state, tool, clean(result), known):
+        return False
+    state.grounded = True
+    state.halted = False
+    state.budget = min(state.cap, state.budget + state.refill)
+    _settle(state, since, texts, result, cwd)
+    return True
+
+
+def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
+    said = "" if _SAYS_NOTHING.match(result) is None else known
+    parts = "\0".join((tool, str(state.mutations), said, result))
+    data = parts.encode("utf-8", "surrogatepass")
+    digest = blake2b(data, digest_size=8, key=b"callgate.novelty").hexdigest()
+    if digest in state.digests:
+        return False
+    if len(state.digests) >= DIGESTS:
+        state.others = state.others or bool(state.targets)
+        return False
+    state.digests.append(digest)
+    return True
+
+
+def _settle(state: Grounding, since: int, texts: tuple[str, ...], result: str, cwd: Folded) -> None:
+    """What a grounding read shows of the changed targets."""
+    if state.anything is not None and 0 <= state.anything < since:
+        state.anything = None
+    blank = not result.strip()
+    for target in state.targets.values():
+        if target.since is None or target.since >= since or (blank and target.lines):
+            continue
+        named = any(touches(text, (target.name,), cwd) for text in texts)
+        left = unseen(target.lines, result)
+        if named or (target.lines and not left):
+            target.lines = left
+            target.seen = not left
+    state.verified = bool(state.mutations) and not debts(state)
+
+
+def debts(state: Grounding) -> tuple[str, ...]:
+    """What has to be read before a completion can be accepted, in the order in which it was changed."""
+    owed = [each.name for each in state.targets.values() if not each.seen]
+    if state.anything is not None:
+        owed.append("a change that named nothing")
+    if state.others:
+        owed.append("other targets")
+    return tuple(owed)
+
+
+def reason(state: Grounding) -> bool:
+    """The model thinks; takes one from the budget. False where it is halted: it has to look at something."""
+    state.budget = max(0, state.budget - 1)
+    return not state.halted
+
+
+def finish(
+    state: Grounding,
+    claim: object,
+    text: str,
+    required: tuple[str, ...] = (),
+    verifier: Verifier | None = None,
+    threshold: float = THRESHOLD,
+) -> Decision:
+    """Is a claim let out? A rejected one halts; `unverified` always works.
+
+    Raises:
+        InputError: it is no claim; nothing is let out, and nothing is changed.
+    """
+    if type(claim) is not str or claim not in CLAIMS:
+        raise InputError(f"a claim is one of {', '.join(CLAIMS)}, not `{str(claim)[:64]}`")
+    if claim == "unverified":
+        state.halted = state.refused = False
+        state.others = False
+        return Decision(True, claim)
+    if claim == "none" and not state.mutations and not state.refused and not state.halted:
+        return Decision(True, claim)
+    judged = claim
+    if claim == "none" or (claim == "assertion" and state.mutations):
+        judged = "completion"
+    owed = debts(state) + tuple(name for name in required if not state.signals.get(name))
+    if judged == "assertion":
+        good = state.verified if state.strict else state.grounded
+    else:
+        good = state.verified and not owed
+    if state.budget <= 0 or not good:
+        return _rejected(state, claim, judged, owed)
+    if verifier is not None:
+        doubt = _doubt(verifier, claim, text, threshold)
+        if doubt is not None:
+            score = doubt[0]
+            state.halted = state.refused = True
+            message = "The claim could not be confirmed. Look again at what it is about, or say that it is unverified."
+            return Decision(False, claim, owed, LEGAL_NEXT, message, True, score)
+    state.halted = state.refused = False
+    return Decision(True, claim)
+
+
+def _rejected(state: Grounding, claim: str, judged: str, owed: tuple[str, ...]) -> Decision:
+    state.halted = state.refused = True
+    if owed and judged == "completion":
+        listed = ", ".join(f"`{each[:120]}`" for each in owed[:8])
+        message = f"This is not shown yet: {listed}. Read what was changed after its last change, or say that it is unverified."
+    elif state.budget <= 0:
+        message = "Nothing new was looked at for too long. Look at what the claim is about, or say that it is unverified."
+    else:
+        message = "Nothing that was looked at in this turn shows it. Look at what the claim is about, or say that it is unverified."
+    return Decision(False, claim, owed, LEGAL_NEXT, message)
+
+
+def _doubt(verifier: Verifier, claim: str, text: str, threshold: float) -> tuple[float | None] | None:
+    """Why a verifier turns an accept into a reject: its score, which may be none; None where it does not."""
+    try:
+        found = verifier(claim, text)
+        scores = list(found.values()) if isinstance(found, Mapping) else [] if found is None else [found]
+    except Exception:  # whatever goes wrong in it, it has not confirmed anything
+        return (None,)
+    if not scores:
+        return None
+    for score in scores:
+        if type(score) not in (int, float) or not isfinite(score) or not 0 <= score <= 1:
+            return (None,)
+    weakest = float(min(scores))
+    return (weakest,) if weakest < threshold else None
+
+
+def is_error(result: str) -> bool:
+    """Is a result shaped like an error?"""
+    return _ERROR.match(result) is not None

@@ -1,0 +1,104 @@
+"""Does a text touch one of the things that a claim is about? Names at boundaries, paths after folding.
+
+Source: `docs/grounding.md`. Linear in the text for each name; nothing is looked up on a disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from unicodedata import is_normalized
+from unicodedata import normalize as compose
+
+from .paths import Folded, fold
+
+_PIECE = 255  # characters between blanks that are composed; sorting the marks of one letter is quadratic
+_TOKEN = 4096  # characters of a path that an occurrence stands in
+_NAME = re.compile(r"[\w./\\~@#%+-]")
+_STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
+# Where no working directory is known, relative paths are told from absolute ones by it; `..` does not lead out.
+_NOWHERE = Folded("", "/" + "/".join(["\1"] * 64))
+
+
+def home(cwd: str | None) -> Folded:
+    """What relative paths are joined to."""
+    return (fold(cwd) if cwd is not None else None) or _NOWHERE
+
+
+def composed(text: str) -> str:
+    """The text in NFC, but for words of more than 255 characters."""
+    if text.isascii() or is_normalized("NFC", text):
+        return text
+    pieces = re.split(r"(\s+)", text)
+    return "".join(compose("NFC", each) if len(each) <= _PIECE else each for each in pieces)
+
+
+@lru_cache(4096)
+def key_of(name: str, cwd: Folded) -> str:
+    """What two spellings of one path have in common; other names are their own."""
+    if len(name) <= _TOKEN:
+        folded = fold(name, cwd)
+        if folded is not None:
+            return f"{folded.root}\0{folded.text}"
+    return name
+
+
+def touches(text: str, names: Iterable[str], cwd: Folded) -> str | None:
+    """The first of the names that the text touches, or None. Names are in NFC."""
+    text = composed(text)
+    whole = key_of(text.strip(), cwd) if len(text) <= _TOKEN else None
+    for name in names:
+        if whole is not None and whole == key_of(name, cwd):
+            return name
+        if _occurs(text, name, cwd):
+            return name
+    return None
+
+
+def _occurs(text: str, name: str, cwd: Folded) -> bool:
+    """Does the name stand in the text, as itself or as the end of another spelling of its path?"""
+    tail = re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
+    wanted = None
+    at = text.find(tail)
+    while at >= 0:
+        end = at + len(tail)
+        if _ends(text, end):
+            start = end - len(name)
+            if start >= 0 and text.startswith(name, start) and _begins(text, start):
+                return True
+            first = _first(text, at)
+            if first < at:
+                wanted = wanted or key_of(name, cwd)
+                if key_of(text[first:end], cwd) == wanted:
+                    return True
+        at = text.find(tail, end)
+    return False
+
+
+def _ends(text: str, end: int) -> bool:
+    """Does no longer name go on here? Marks that end a sentence are none of a name."""
+    here = text[end : end + 1]
+    if not here or _NAME.match(here) is None:
+        return True
+    if here != ".":
+        return False
+    rest = text[end : end + 8].lstrip(".")
+    return not rest or _NAME.match(rest) is None
+
+
+def _begins(text: str, start: int) -> bool:
+    return start == 0 or _NAME.match(text[start - 1]) is None
+
+
+def _first(text: str, at: int) -> int:
+    """Where the path begins that ends with what stands here."""
+    first = at
+    while first > 0 and at - first < _TOKEN:
+        before = text[first - 1]
+        if before in _STOPS:
+            break
+        if before == ":" and not (first >= 2 and text[first - 2].isalpha() and text[first : first + 1] in "/\\"):
+            break
+        first -= 1
+    return first
