@@ -45,7 +45,7 @@ def run(namespace: Namespace) -> int:
     if name in BUILT_IN:
         pages.append(f"{name} (a built-in rule)\n\n{_wrapped(BUILT_IN[name])}\n")
     if name in CODES_OF_CALLS:
-        pages.append(f"{name} (the code of an unrepairable call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
+        pages.append(f"{name} (the code of a refused call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
     if not pages:
         raise Unusable(_unknown(name))
     out("\n".join(pages))
