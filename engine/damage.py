@@ -14,24 +14,24 @@ import re
 import msgspec
 
 from .domain import BAD_NUMBER, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, TRUNCATED, Refusal
-from .lexicon import lexicon
+from .lexicon import COLON, PLAIN_WORDS, lexicon
 from .places import Open, View
+from .shapes import AHEAD, CHUNK, Entries, shape_of
 from .speech import AROUND, Speech
 from .texts import BACKSLASH, OPEN_END, Refused, in_double_quotes
 
 _UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
 
-_COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
+_COLON = re.compile(COLON)
 _OPEN_KEY = re.compile(r'[ \t\r\n]*+"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _TYPE_OF = {"True": "boolean", "False": "boolean", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
-_PLAIN_WORDS = ("true", "false", "null")
 _DECODER = json.JSONDecoder()
 _MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
-_NO_KEYS = frozenset({*_LITERALS, *_PLAIN_WORDS})
+_NO_KEYS = frozenset({*_LITERALS, *PLAIN_WORDS})
 _SELDOM = 5  # at most 31 turns
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
@@ -56,6 +56,14 @@ def mend(
     try:
         return mender.run()
     except Refused as refused:
+        if not mender.ahead:
+            return refused.fault
+    # Why it is refused may hang on more than what an entry has in common with the one before it.
+    mender = _Mender(text, depth, place, speech, complete, sound)
+    mender.entries = None
+    try:
+        return mender.run()
+    except Refused as refused:
         return refused.fault
 
 
@@ -63,10 +71,12 @@ class _Mender:
     """One pass. `state` is what is wanted: a `value`, a `key`, a `colon`, or what comes `after` a value."""
 
     __slots__ = (
+        "ahead",
         "at",
         "comma",
         "complete",
         "depth",
+        "entries",
         "kinds",
         "last",
         "lexicon",
@@ -97,6 +107,9 @@ class _Mender:
         self.complete = complete
         self.sound = sound
         self.lexicon = lexicon(speech)
+        # What a token for a quote has in it may be anything.
+        self.entries = None if any(each in text for each in speech.quotes) else Entries()
+        self.ahead = False  # entries were read as the one before them was
         self.at = 0
         self.out: list[str] = []
         self.texts: list[str] = []
@@ -207,7 +220,11 @@ class _Mender:
                 self.at += 1
                 if here == ",":
                     self.comma = True
-                    self.state = "key" if self.stack[-1] == "{" else "value"
+                    if self.stack[-1] == "{":
+                        self.state = "key"
+                    else:
+                        self.state = "value"
+                        self._like_the_last()
                     continue
                 self._mark(here)
                 if not self.stack and self.state == "after":
@@ -280,6 +297,58 @@ class _Mender:
         self.at = found.end()
         self._quote(found)
 
+    def _like_the_last(self) -> None:
+        """After a comma in an array: take the entries that differ from the last one in scalars alone."""
+        known = self.entries
+        if known is None:
+            return
+        if known.array is not self.runs[-1]:
+            known.array, known.shape = self.runs[-1], None
+        elif known.wait:
+            known.wait -= 1
+        else:
+            found = self._take()
+            if not found:
+                known.shape = shape_of(self.text[known.start : self.at], "".join(self.out[known.written :]))
+                if known.shape is not None and known.shape.looked_up:
+                    known.place = self._place()
+                found = self._take()
+            known.missed = 0 if found else min(known.missed + 1, _SELDOM)
+            known.wait = (1 << known.missed) - 1
+            self.ahead = self.ahead or found
+        known.start, known.written = self.at, len(self.out)
+
+    def _take(self) -> bool:
+        """Take the entries of the shape that is known, if any; the comma after them is still to be written."""
+        shape = self.entries.shape if self.entries is not None else None
+        if shape is None:
+            return False
+        start, ahead = self.at, AHEAD * shape.length
+        while True:
+            most = self._same_place(2 * ahead // shape.length) if shape.looked_up else ahead
+            found = shape.take(self.text, self.at, ahead, most, self._fix)
+            if found is None:
+                break
+            self.out.append(found.written)
+            self.where[-1] += found.count  # type: ignore[operator]
+            self.at = self.looked = found.end
+            if not found.all:
+                break
+            ahead = max(ahead, min(2 * ahead, CHUNK))
+        return self.at > start
+
+    def _same_place(self, most: int) -> int:
+        """For how many of the next items, at most, does the schema say what it said when a word was read?"""
+        self._place()
+        here, known = self.where[-1], self.entries
+        assert isinstance(here, int) and known is not None
+        for number in range(most):
+            if here + number > _PREFIX and number:
+                break
+            if self.views[-1].child(str(min(here + 1 + number, _PREFIX))) is not known.place:
+                return number
+        return most
+
     def _pair(self, found: re.Match[str]) -> None:
         """Take one entry of an object with a scalar, whose key or text stands in other quotes or in none."""
         key, name, single, opened, scalar, text, word, loose, comma = found.groups()
@@ -288,7 +357,10 @@ class _Mender:
         if key is None:
             self._fix("keys" if single is None else "quotes")
             key = f'"{single[1:-1] if single is not None else name or opened}"'
-            self.lost = self.lost or opened is not None
+            if opened is not None:
+                self.lost = True
+                if self.ahead and _OPEN_KEY.match(self.text, found.start("opened") - 1) is None:
+                    raise Refused(NOT_JSON)  # a line ends before the colon: see `mend`
         self.where[-1] = key
         self.comma, self.last = False, "text"
         self.at = found.end()
@@ -311,6 +383,8 @@ class _Mender:
     def _comment(self, found: re.Match[str]) -> None:
         """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
         comment, start = found["comments"], found.start("comments")
+        if self.ahead and ('"' in comment or "'" in comment):
+            raise Refused(OPEN_END)  # whether a text stands before it on its line is not known: see `mend`
         if "\n" in self.text[self.looked : start]:
             self.quoted = False
         self.looked = found.end()
@@ -408,7 +482,7 @@ class _Mender:
 
     def _word(self, word: str) -> str:
         """JSON's form of a word without quotes: a literal, or a text that the schema lists for its place."""
-        if word in _PLAIN_WORDS:
+        if word in PLAIN_WORDS:
             return word
         if self.at == len(self.text):
             raise Refused(TRUNCATED)
@@ -513,7 +587,7 @@ class _Mender:
     def _cut(self) -> None:
         """The text ended inside a value: it is closed where that is certain."""
         if self.last == "word":
-            certain = self.text.rstrip().endswith(_PLAIN_WORDS)
+            certain = self.text.rstrip().endswith(PLAIN_WORDS)
         else:
             # The quote may be one inside a text, where others than JSON's stand around texts.
             certain = self.last not in ("number", "single", "curly", "token")
