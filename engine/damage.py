@@ -33,6 +33,7 @@ _MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
 _NO_KEYS = frozenset({*_LITERALS, *PLAIN_WORDS})
 _SELDOM = 5  # at most 31 turns
+_AFTER = 128  # no expression for what stands around a value looks further, past a value
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
 
@@ -129,9 +130,15 @@ class _Mender:
         self.looked = 0
 
     def run(self) -> Mended:
+        again = None  # where the last value began, if nothing was wrong in it, and how many kinds there were
         while self._top():
-            if not ((self.sound or self.kinds or self.texts) and self._sound()):
+            if again is not None and again[1] == len(self.kinds):
+                self._repeated(again[0])
+            here = self.at, len(self.kinds)
+            sound = (self.sound or self.kinds or self.texts) and self._sound()
+            if not sound:
                 self._whole()
+            again = here if sound and len(self.texts) > 1 else None
         if self.outer:
             raise Refused(TRUNCATED)
         if not self.texts:
@@ -185,6 +192,21 @@ class _Mender:
         self.at += 1
         return False
 
+    def _repeated(self, start: int) -> None:
+        """Pass over what stands from `start` to here, a value and what is around it, as often as it follows."""
+        piece = self.text[start : self.at]
+        count, more = 0, 1
+        while more:
+            if self.text.startswith(piece * more, self.at + count * len(piece)):
+                count += more
+                more *= 2
+            else:
+                more //= 2
+        count -= 1 + _AFTER // len(piece)  # how the last of them are read hangs on what stands after them
+        if count > 0:
+            self.texts += [self.texts[-1]] * count
+            self.at += count * len(piece)
+
     # Inside them
 
     def _sound(self) -> bool:
@@ -211,6 +233,8 @@ class _Mender:
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
         # Where runs and whole objects are not found, they are looked for ever more seldom: how often each was
         # missed in a row, and for how many turns it is not looked for.
+        # Past this stands no whole pair, item, object or array.
+        whole = max(text.rfind(","), text.rfind("}"), text.rfind("]"))
         pairs_missed = pairs_wait = items_missed = items_wait = flat_missed = flat_wait = 0
         while True:
             state, run = self.state, None
@@ -230,7 +254,9 @@ class _Mender:
                 if not self.stack and self.state == "after":
                     break
                 continue
-            if state == "key":
+            if self.at > whole:
+                pass
+            elif state == "key":
                 if pairs_wait:
                     pairs_wait -= 1
                 else:
@@ -250,7 +276,7 @@ class _Mender:
                     items_wait = (1 << items_missed) - 1
             if run is not None:
                 self._run(run)
-            if flat_wait or state != "value":
+            if flat_wait or state != "value" or self.at > whole:
                 flat_wait -= flat_wait > 0
                 found = part.match(text, self.at)
             else:
@@ -320,12 +346,14 @@ class _Mender:
 
     def _take(self) -> bool:
         """Take the entries of the shape that is known, if any; the comma after them is still to be written."""
-        shape = self.entries.shape if self.entries is not None else None
-        if shape is None:
+        known = self.entries
+        shape = None if known is None else known.shape
+        if known is None or shape is None:
             return False
-        start, ahead = self.at, AHEAD * shape.length
+        last = self.at - known.start
+        start, ahead = self.at, AHEAD * last
         while True:
-            most = self._same_place(2 * ahead // shape.length) if shape.looked_up else ahead
+            most = self._same_place(2 * ahead // last) if shape.looked_up else ahead
             found = shape.take(self.text, self.at, ahead, most, self._fix)
             if found is None:
                 break

@@ -20,9 +20,10 @@ _WORDS = (
 )
 _LANGUAGES = "json5?|jsonc|javascript|js|python|py|tool_code|tool_call"
 _TAGS = "tool_calls?|function_calls?|tool_use|tool_code|invoke|arguments|parameters"
-_UNSEEN = r"(?:\\[nrt]|[\ufeff\u00a0\u200b])++"  # a line end written as two characters; odd blanks
+_UNSEEN = r"(?:(?:\\[nrt])++|[\ufeff\u00a0\u200b]++)++"  # a line end written as two characters; odd blanks
 BLANK = r"[ \t\r\n]*+"
-TEXT = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+_PLAIN = r'[^"\\\x00-\x1f]*+'
+TEXT = rf'"{_PLAIN}(?:(?:\\["\\/bfnrt]{_PLAIN})++|\\u[0-9a-fA-F]{{4}}{_PLAIN})*+"'
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])"
 SCALAR = rf"(?:{TEXT}|{NUMBER}|(?:true|false|null)(?![\w.-]))"
 _PAIR = rf"{BLANK}{TEXT}{BLANK}:{BLANK}{SCALAR}{BLANK}"
@@ -34,7 +35,7 @@ _ITEM = rf"{BLANK}(?:{SCALAR}|{_FLAT}){BLANK}"
 _PAIRS = rf"(?:{_PAIR},(?={BLANK}\"))++"
 _ITEMS = rf"(?:{_ITEM},(?={BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
-LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+LOOSE = r'"[^"\\]*+(?:(?:\\.)++[^"\\]*+)*+"'
 SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
 NAME = r"(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+"
 _LOOSE_KEY = (

@@ -8,40 +8,43 @@ entries with the same of both need no look of their own. Source: `docs/pipeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
-from .lexicon import BLANK, COLON, LOOSE, NAME, NUMBER, PLAIN_WORDS, SCALAR, SIMPLE, TEXT, WORD
+from .lexicon import BLANK, LOOSE, PLAIN_WORDS, SCALAR, SIMPLE, TEXT, WORD
 from .places import Open, View
 from .texts import in_double_quotes
 
-# A text or number of JSON, or something odd that stands for a text: in other quotes, with one quote lost, or
-# with a backslash or control character in it. What does not end is odd too, so that it is passed over once.
+# What stands for a scalar where the gaps are looked at: what it is.
+_NONE, _TEXT, _NUMBER, _LOOSE, _SINGLE, _CURLY, _OPENING, _CLOSING = "\0\1\2\3\4\5\6\7"
+# A scalar begins with one of these characters; they are looked back at, so that a search can skip all others.
+# What is no text and no number of JSON is odd: in other quotes, with a quote lost, or with a backslash or a
+# control character in it. What does not end is odd too, so that it is passed over once.
+_END = rf"(?={BLANK}[:,}}\]/#\\\ufeff\u00a0\u200b])"
 _SPLIT = re.compile(
-    rf"(?=[\"0-9'“”„‟‘’‚‛-]|(?<![\w$])[A-Za-z_$])"
-    rf"(?:({TEXT}(?={BLANK}[:,}}\]/#\\\ufeff\u00a0\u200b]))|(?<![\w.+$-])({NUMBER})"
-    rf"|((?!{LOOSE}{COLON})\"[A-Za-z_$][\w$.-]*+(?=[ \t]*+:)|{LOOSE}|{SIMPLE}"
-    rf"|[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛]|(?<![\w$]){NAME}\"(?={BLANK}:)"
-    rf"|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\Z))",
+    rf"([\"0-9'“”„‟‘’‚‛A-Za-z_$-](?:"
+    rf"(?<=\")(?:{TEXT[1:]}{_END}(?P<text>)|{LOOSE[1:]}{_END}|[A-Za-z_$][\w$.-]*+(?=[ \t]*+:)|{LOOSE[1:]}"
+    r"|[^\"\\]*+(?:\\.[^\"\\]*+)*+\\?\Z)"
+    rf"|(?<=[A-Za-z_$])(?<![\w$][A-Za-z_$])[\w$]*+\"(?={BLANK}:)"
+    r"|(?<=[0-9-])(?<![\w.+$-][0-9-])(?:(?<=0)|(?<=[1-9])[0-9]*+|(?<=-)(?:0|[1-9][0-9]*+))"
+    r"(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])(?P<number>)"
+    rf"|(?<='){SIMPLE[1:]}|(?<=[“”„‟])[^“”„‟]*+[“”„‟]|(?<=[‘’‚‛])[^‘’‚‛]*+[‘’‚‛]))",
     re.DOTALL,
 )
-_STEP = 4  # pieces that it gives for one scalar: a gap, and three of which two are None
-# What stands for a scalar where the gaps are looked at: its kind.
-_TEXT, _NUMBER, _LOOSE, _SINGLE, _CURLY, _OPENING, _CLOSING = "\1\2\3\4\5\6\7"
-_COMMENT = r"(?:(?://|\#)[ \t][^\n\"'\x01-\x07]*+\n|/\*\*?[ \t\r\n](?:[^*\"'\x01-\x07]|\*(?!/))*+\*/)"
+_STEP = 4  # it gives a gap, a scalar, and two marks: an empty text where it is a text, or a number
+_COMMENT = r"(?:(?://|\#)[ \t][^\n\"'\0-\x07]*+\n|/\*\*?[ \t\r\n](?:[^*\"'\0-\x07]|\*(?!/))*+\*/)"
 _GLUE = rf"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt]|{_COMMENT})*+"
-_PAIR = (
-    rf"{_GLUE}(?:[\x01\x04-\x06]{BLANK}|\x07[ \t]*+|{WORD}{BLANK}):{_GLUE}(?:[\x01-\x05]|{WORD}){_GLUE}"
-)
+_KEY = rf"(?:[\x01\x04-\x06]{BLANK}|\x07[ \t]*+|{WORD}{BLANK})"
+_PAIR = rf"{_GLUE}{_KEY}:{_GLUE}(?:[\x01-\x05]|{WORD}){_GLUE}"
 _COMMAS = rf",(?:{_GLUE},)*+"
-_ENTRY = re.compile(
-    rf"{_GLUE}\{{{_PAIR}(?:{_COMMAS}{_PAIR})*+(?:{_COMMAS}{_GLUE})?\}}{_GLUE},", re.DOTALL
-)
-_PARTS = re.compile(rf"\\[nrt]|{_COMMENT}|(?P<kind>[\x01-\x07])|(?P<word>{WORD})", re.DOTALL)
+_ENTRY = re.compile(rf"{_GLUE}\{{{_PAIR}(?:{_COMMAS}{_PAIR})*+(?:{_COMMAS}{_GLUE})?\}}{_GLUE},")
+_PARTS = re.compile(rf"\\[nrt]|{_COMMENT}|(?P<kind>[\x01-\x07])|(?P<word>{WORD})")
 _WRITTEN = re.compile(rf"({LOOSE}){BLANK}:{BLANK}({LOOSE}|{SCALAR})", re.DOTALL)
+_NO_NAMES = frozenset({"True", "False", "None", "true", "false", "null", "NaN", "Infinity"})
 _MOST = 64  # scalars of an entry
-AHEAD = 4  # entries that are looked for at first
+AHEAD = 4  # how many times the last entry is looked at after it at first
 CHUNK = 65_536  # characters that are split at once, at most; an entry may have more
 
 Fix = Callable[[str], None]
@@ -58,12 +61,12 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What the entries have in common.
+    """What entries have in common, and the JSON of one with `%s` for each scalar, a comma before it.
 
     `first`: what stands before the first scalar. `gaps`: what stands after each, the last with what stands
-    before the first scalar of the next entry. `tail`: how much of it belongs to the entry and its comma.
-    `kinds`: of the scalars. `same`: scalars that may not differ, since a word was looked up in the schema
-    under them; `looked_up`: one was. `template`: the JSON.
+    before the first scalar of the next entry; `tail` characters of it belong to the entry and its comma.
+    `kinds`: of the scalars. `same`: keys that may not differ, since a word under them was looked up in the
+    schema; `looked_up`: one was.
     """
 
     first: str
@@ -73,12 +76,11 @@ class Shape(msgspec.Struct, frozen=True):
     same: tuple[tuple[int, str], ...]
     looked_up: bool
     template: str
-    length: int  # of the entry that it was learnt from
 
     def take(self, text: str, at: int, ahead: int, most: int, fix: Fix) -> Taken | None:
         """The entries of this shape, `most` at most, from right after a comma on, within `ahead` characters.
 
-        Another scalar stands after them. `fix` is told what was put right in a scalar.
+        After them stands the beginning of another. `fix` is told what was put right in a scalar.
 
         Raises:
             Refused: a scalar can be read in two ways.
@@ -87,96 +89,102 @@ class Shape(msgspec.Struct, frozen=True):
             return None
         parts = _SPLIT.split(text[at : at + ahead])
         width = len(self.kinds)
-        gaps = parts[_STEP::_STEP]
-        count = there = min((len(gaps) - 1) // width, most)
-        if count < 1 or parts[0] != self.first:
+        # The last scalar may go on after what was split, and the gap before it is whole.
+        there = min((len(parts) // _STEP - 1) // width, most)
+        if there < 1 or parts[0] != self.first:
             return None
-        if gaps[: width * count] != self.gaps * count:
-            starts = range(0, width * count, width)
-            count = next(n for n, start in enumerate(starts) if gaps[start : start + width] != self.gaps)
-        count = min(count, *(self._alike(parts, column, count) for column in range(width)))
+        count = there
+        marks = ([*each] for each in zip(*map(_marks, self.kinds), strict=True))
+        for start, wanted in zip((_STEP, 2, 3), (self.gaps, *marks), strict=True):
+            found = parts[start : start + width * count * _STEP : _STEP]
+            if found != wanted * count:
+                starts = range(0, width * count, width)
+                count = _first(found[each : each + width] != wanted for each in starts)
+        scalars = parts[1 : width * count * _STEP : _STEP]
+        for column, scalar in self.same:
+            if scalars[column::width].count(scalar) != count:
+                count = _first(each != scalar for each in scalars[column::width])
+                del scalars[width * count :]
+        odd = [(column, kind) for column, kind in enumerate(self.kinds) if kind > _NUMBER]
+        for column, kind in odd:
+            kinds = [*map(_kind, scalars[column::width])]
+            if kinds.count(kind) != count:
+                count = _first(each != kind for each in kinds)
+                del scalars[width * count :]
         if not count:
             return None
-        scalars: list[str] = [""] * (width * count)
-        for column, kind in enumerate(self.kinds):
-            scalars[column::width] = self._column(parts, column, kind, count)
         length = len(self.first) + count * sum(map(len, self.gaps)) - len(self.gaps[-1]) + self.tail
         end = at + length + sum(map(len, scalars))
-        odd = [column for column, kind in enumerate(self.kinds) if kind > _NUMBER]
         if odd:
-            known: dict[tuple[str, str], str] = {}
-            for start in range(0, len(scalars), width):
-                for column in odd:
-                    each = self.kinds[column], scalars[start + column]
-                    if each not in known:
-                        known[each] = _mended(*each, fix)
-                    scalars[start + column] = known[each]
+            _mend(scalars, width, odd, fix)
         return Taken(count, self.template * count % tuple(scalars), end, count == there)
 
-    def _column(self, parts: list[str], column: int, kind: str, count: int) -> list[str]:
-        """The scalars at one place in so many entries; None where one is of another kind."""
-        start = column * _STEP + min(ord(kind), 3)
-        step = _STEP * len(self.kinds)
-        return parts[start : start + step * count : step]
 
-    def _alike(self, parts: list[str], column: int, count: int) -> int:
-        """In how many entries in a row is this scalar what it was in the first?"""
-        kind = self.kinds[column]
-        found = self._column(parts, column, kind, count)
-        if not all(found):
-            found = found[: found.index(None)]  # type: ignore[arg-type]
-        if kind > _NUMBER:
-            found = found[: _first(_kind(each) != kind for each in found)]
-        for place, scalar in self.same:
-            if place == column and found.count(scalar) != len(found):
-                found = found[: _first(each != scalar for each in found)]
-        return len(found)
+def _marks(kind: str) -> tuple[str | None, str | None]:
+    return "" if kind == _TEXT else None, "" if kind == _NUMBER else None
 
 
-def _first(wrong: Iterator[bool]) -> int | None:
-    return next((at for at, each in enumerate(wrong) if each), None)
+def _first(wrong: Iterable[bool]) -> int:
+    return next(at for at, each in enumerate(wrong) if each)
+
+
+def _mend(scalars: list[str], width: int, odd: list[tuple[int, str]], fix: Fix) -> None:
+    """Put JSON's form in place of the odd scalars."""
+    hard = []
+    for column, kind in odd:
+        if kind in (_LOOSE, _CURLY):
+            hard.append((column, "loose" if kind == _LOOSE else "curly"))
+        else:
+            scalars[column::width] = [_requoted(kind, each) for each in scalars[column::width]]
+    known: dict[tuple[str, str], str] = {}
+    # In the order of the text, in which `fix` is to be told.
+    for start in range(0, len(scalars), width) if hard else ():
+        for column, kind in hard:
+            each = kind, scalars[start + column]
+            written = known.get(each)
+            if written is None:
+                written = known[each] = in_double_quotes(kind, each[1][1:-1], fix)
+            scalars[start + column] = written
 
 
 def shape_of(entry: str, written: str) -> Shape | None:
-    """The shape of an entry with the comma after it, and its JSON; None where others may be read otherwise."""
-    parts = _SPLIT.split(entry)
-    scalars = [next(filter(None, parts[at : at + 3])) for at in range(1, len(parts), _STEP)]
+    """The shape of an entry with the comma after it, and its JSON; None where another may be read otherwise."""
+    parts: list[Any] = _SPLIT.split(entry)
+    scalars, gaps = parts[1::_STEP], parts[::_STEP]
     if not 0 < len(scalars) <= _MOST:
         return None
+    marks = zip(scalars, parts[2::_STEP], parts[3::_STEP], strict=True)
     kinds = "".join(
-        _TEXT if parts[at] else _NUMBER if parts[at + 1] else _kind(parts[at + 2])
-        for at in range(1, len(parts), _STEP)
+        _TEXT if text is not None else _NUMBER if number is not None else _kind(scalar)
+        for scalar, text, number in marks
     )
-    gaps = parts[::_STEP]
     shown = "".join(map("".join, zip(gaps, [*kinds, ""], strict=True)))
     if _ENTRY.fullmatch(shown) is None:
         return None
     found = [each for each in _PARTS.finditer(shown) if each.lastgroup]
-    json = [piece for pair in _WRITTEN.findall(written) for piece in pair]
-    if len(found) != len(json):
+    pieces = [piece for pair in _WRITTEN.findall(written) for piece in pair]
+    # A mark of ours may stand in the text itself.
+    if len(found) != len(pieces) or sum(each["kind"] is not None for each in found) != len(kinds):
         return None
-    pieces: list[str] = []
     same: list[tuple[int, str]] = []
     looked_up = False
     column = -1
-    for number, (each, piece) in enumerate(zip(found, json, strict=True)):
+    for number, each in enumerate(found):
         if each["kind"] is not None:
             column += 1
-            # A mark that stands in the text itself is no scalar.
-            if column == len(kinds) or each["kind"] != kinds[column]:
+            one = [scalars[column]]
+            if each["kind"] > _NUMBER:
+                _mend(one, 1, [(0, each["kind"])], _unsaid)
+            if one != [pieces[number]]:
                 return None
-            if _mended(kinds[column], scalars[column], _unsaid) != piece:
-                return None
-            pieces.append("%s")
-            continue
-        pieces.append(piece.replace("%", "%%"))
-        if number % 2 and each["word"] not in PLAIN_WORDS:
-            looked_up = True
-            if found[number - 1]["kind"] is not None:
-                same.append((column, scalars[column]))
-    if column + 1 != len(kinds):
-        return None
-    pairs = ",".join(f"{key}:{value}" for key, value in zip(pieces[::2], pieces[1::2], strict=True))
+            pieces[number] = "%s"
+        else:
+            pieces[number] = pieces[number].replace("%", "%%")
+            if number % 2 and each["word"] not in PLAIN_WORDS:
+                looked_up = True
+                if found[number - 1]["kind"] is not None:
+                    same.append((column, scalars[column]))
+    pairs = ",".join(map(":".join, zip(pieces[::2], pieces[1::2], strict=True)))
     last = gaps[-1] + gaps[0]
     return Shape(
         gaps[0],
@@ -186,7 +194,6 @@ def shape_of(entry: str, written: str) -> Shape | None:
         tuple(same),
         looked_up,
         f",{{{pairs}}}",
-        len(entry),
     )
 
 
@@ -196,26 +203,21 @@ def _unsaid(kind: str) -> None:
 
 def _kind(odd: str) -> str:
     """What is odd about it."""
-    match odd[0]:
-        case '"':
-            return _LOOSE if odd[-1] == '"' else _CLOSING
-        case "'":
-            return _SINGLE
-        case first:
-            return _CURLY if first in "“”„‟‘’‚‛" else _OPENING
+    first = odd[0]
+    if first == '"':
+        return _LOOSE if odd[-1] == '"' else _CLOSING
+    if first == "'":
+        return _SINGLE
+    if first in "“”„‟‘’‚‛":
+        return _CURLY
+    return _NONE if odd[:-1] in _NO_NAMES else _OPENING
 
 
-def _mended(kind: str, scalar: str, fix: Fix) -> str:
-    """JSON's form of one scalar."""
-    match kind:
-        case "\1" | "\2":
-            return scalar
-        case "\6":
-            return f'"{scalar}'
-        case "\7":
-            return f'{scalar}"'
-    named = "loose" if kind == _LOOSE else "single" if kind == _SINGLE else "curly"
-    return in_double_quotes(named, scalar[1:-1], fix)
+def _requoted(kind: str, odd: str) -> str:
+    """JSON's form of a simple text in single quotes, or of a key that lost a quote."""
+    if kind == _SINGLE:
+        return f'"{odd[1:-1]}"'
+    return f'"{odd}' if kind == _OPENING else f'{odd}"'
 
 
 class Entries:
