@@ -53,26 +53,23 @@ def mend(
     `complete`: text cut right after a complete value may be closed. `sound`: it begins with a whole value.
     Cost: linear in the text.
     """
-    mender = _Mender(text, depth, place, speech, complete, sound)
-    try:
-        return mender.run()
-    except Refused as refused:
-        if not mender.ahead:
-            return refused.fault
-    # Why it is refused may hang on more than what an entry has in common with the one before it.
-    mender = _Mender(text, depth, place, speech, complete, sound)
-    mender.entries = None
-    try:
-        return mender.run()
-    except Refused as refused:
-        return refused.fault
+    for ahead in (True, False):
+        mender = _Mender(text, depth, place, speech, complete, sound)
+        mender.entries.off = not ahead or any(each in text for each in speech.quotes)
+        try:
+            return mender.run()
+        except Refused as refused:
+            fault = refused.fault
+        if not mender.entries.taken:
+            break
+        # Why it is refused may hang on more than what entries have in common: each is looked at.
+    return fault
 
 
 class _Mender:
     """One pass. `state` is what is wanted: a `value`, a `key`, a `colon`, or what comes `after` a value."""
 
     __slots__ = (
-        "ahead",
         "at",
         "comma",
         "complete",
@@ -108,9 +105,7 @@ class _Mender:
         self.complete = complete
         self.sound = sound
         self.lexicon = lexicon(speech)
-        # What a token for a quote has in it may be anything.
-        self.entries = None if any(each in text for each in speech.quotes) else Entries()
-        self.ahead = False  # entries were read as the one before them was
+        self.entries = Entries()
         self.at = 0
         self.out: list[str] = []
         self.texts: list[str] = []
@@ -193,7 +188,7 @@ class _Mender:
         return False
 
     def _repeated(self, start: int) -> None:
-        """Pass over what stands from `start` to here, a value and what is around it, as often as it follows."""
+        """Pass over what stands from `start` to here, a value and what follows it, where it stands again."""
         piece = self.text[start : self.at]
         count, more = 0, 1
         while more:
@@ -326,7 +321,7 @@ class _Mender:
     def _like_the_last(self) -> None:
         """After a comma in an array: take the entries that differ from the last one in scalars alone."""
         known = self.entries
-        if known is None:
+        if known.off:
             return
         if known.array is not self.runs[-1]:
             known.array, known.shape = self.runs[-1], None
@@ -339,26 +334,25 @@ class _Mender:
                 if known.shape is not None and known.shape.looked_up:
                     known.place = self._place()
                 found = self._take()
+            known.taken = known.taken or found
             known.missed = 0 if found else min(known.missed + 1, _SELDOM)
             known.wait = (1 << known.missed) - 1
-            self.ahead = self.ahead or found
         known.start, known.written = self.at, len(self.out)
 
     def _take(self) -> bool:
-        """Take the entries of the shape that is known, if any; the comma after them is still to be written."""
-        known = self.entries
-        shape = None if known is None else known.shape
-        if known is None or shape is None:
+        """Take the entries of the shape that is known; the comma after them is still to be written."""
+        shape, start = self.entries.shape, self.at
+        if shape is None:
             return False
-        last = self.at - known.start
-        start, ahead = self.at, AHEAD * last
+        length = start - self.entries.start
+        ahead = AHEAD * length  # so that looking costs no more than the last entry did
         while True:
-            most = self._same_place(2 * ahead // last) if shape.looked_up else ahead
+            most = self._same_place(2 * ahead // length) if shape.looked_up else ahead
             found = shape.take(self.text, self.at, ahead, most, self._fix)
             if found is None:
                 break
             self.out.append(found.written)
-            self.where[-1] += found.count  # type: ignore[operator]
+            self.where[-1] = int(self.where[-1]) + found.count
             self.at = self.looked = found.end
             if not found.all:
                 break
@@ -368,13 +362,13 @@ class _Mender:
     def _same_place(self, most: int) -> int:
         """For how many of the next items, at most, does the schema say what it said when a word was read?"""
         self._place()
-        here, known = self.where[-1], self.entries
-        assert isinstance(here, int) and known is not None
-        for number in range(most):
-            if here + number > _PREFIX and number:
+        here, array = int(self.where[-1]), self.views[-1]
+        for count in range(most):
+            index = here + 1 + count
+            if array.child(str(min(index, _PREFIX))) is not self.entries.place:
+                return count
+            if index >= _PREFIX:
                 break
-            if self.views[-1].child(str(min(here + 1 + number, _PREFIX))) is not known.place:
-                return number
         return most
 
     def _pair(self, found: re.Match[str]) -> None:
@@ -387,7 +381,7 @@ class _Mender:
             key = f'"{single[1:-1] if single is not None else name or opened}"'
             if opened is not None:
                 self.lost = True
-                if self.ahead and _OPEN_KEY.match(self.text, found.start("opened") - 1) is None:
+                if self.entries.taken and _OPEN_KEY.match(self.text, found.start("opened") - 1) is None:
                     raise Refused(NOT_JSON)  # a line ends before the colon: see `mend`
         self.where[-1] = key
         self.comma, self.last = False, "text"
@@ -411,7 +405,7 @@ class _Mender:
     def _comment(self, found: re.Match[str]) -> None:
         """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
         comment, start = found["comments"], found.start("comments")
-        if self.ahead and ('"' in comment or "'" in comment):
+        if self.entries.taken and ('"' in comment or "'" in comment):
             raise Refused(OPEN_END)  # whether a text stands before it on its line is not known: see `mend`
         if "\n" in self.text[self.looked : start]:
             self.quoted = False

@@ -148,7 +148,7 @@ def _mend(scalars: list[str], width: int, odd: list[tuple[int, str]], fix: Fix) 
 
 
 def shape_of(entry: str, written: str) -> Shape | None:
-    """The shape of an entry with the comma after it, and its JSON; None where another may be read otherwise."""
+    """The shape of an entry and its comma, given its JSON too; None where another may be read otherwise."""
     parts: list[Any] = _SPLIT.split(entry)
     scalars, gaps = parts[1::_STEP], parts[::_STEP]
     if not 0 < len(scalars) <= _MOST:
@@ -221,11 +221,13 @@ def _requoted(kind: str, odd: str) -> str:
 
 
 class Entries:
-    """What is known of the entries of the array that is read."""
+    """What is known of the entries of the array that is read; `off`: each is looked at."""
 
-    __slots__ = ("array", "missed", "place", "shape", "start", "wait", "written")
+    __slots__ = ("array", "missed", "off", "place", "shape", "start", "taken", "wait", "written")
 
     def __init__(self) -> None:
+        self.off = False
+        self.taken = False  # entries were read as the one before them was
         self.array: object = None
         self.shape: Shape | None = None
         self.place: View | Open | None = None  # of the entry that it was learnt from
