@@ -36,8 +36,7 @@ _SPLIT = re.compile(
 _STEP = 4  # it gives a gap, a scalar, and two marks: an empty text where it is a text, or a number
 _COMMENT = r"(?:(?://|\#)[ \t][^\n\"'\0-\x07]*+\n|/\*\*?[ \t\r\n](?:[^*\"'\0-\x07]|\*(?!/))*+\*/)"
 _GLUE = rf"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt]|{_COMMENT})*+"
-_KEY = rf"(?:[\x01\x04-\x06]{BLANK}|\x07[ \t]*+|{WORD}{BLANK})"
-_PAIR = rf"{_GLUE}{_KEY}:{_GLUE}(?:[\x01-\x05]|{WORD}){_GLUE}"
+_PAIR = rf"{_GLUE}(?:[\x01\x04-\x07]|{WORD}){BLANK}:{_GLUE}(?:[\x01-\x05]|{WORD}){_GLUE}"
 _COMMAS = rf",(?:{_GLUE},)*+"
 _ENTRY = re.compile(rf"{_GLUE}\{{{_PAIR}(?:{_COMMAS}{_PAIR})*+(?:{_COMMAS}{_GLUE})?\}}{_GLUE},")
 _PARTS = re.compile(rf"\\[nrt]|{_COMMENT}|(?P<kind>[\x01-\x07])|(?P<word>{WORD})")
@@ -178,12 +177,10 @@ def shape_of(entry: str, written: str) -> Shape | None:
             if one != [pieces[number]]:
                 return None
             pieces[number] = "%s"
-        else:
-            pieces[number] = pieces[number].replace("%", "%%")
-            if number % 2 and each["word"] not in PLAIN_WORDS:
-                looked_up = True
-                if found[number - 1]["kind"] is not None:
-                    same.append((column, scalars[column]))
+        elif number % 2 and each["word"] not in PLAIN_WORDS:
+            looked_up = True
+            if found[number - 1]["kind"] is not None:
+                same.append((column, scalars[column]))
     pairs = ",".join(map(":".join, zip(pieces[::2], pieces[1::2], strict=True)))
     last = gaps[-1] + gaps[0]
     return Shape(

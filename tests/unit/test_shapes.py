@@ -34,6 +34,7 @@ WITH_SHAPE = [
     ("{'a': 'x', “b”: “y”},", '{"a":"x","b":"y"}'),
     ('{a": "x", "b: "y"},', '{"a":"x","b":"y"}'),
     (r'{"a": "\d"},', r'{"a":"\\d"}'),
+    (r'{"a": "C:\Users"},', r'{"a":"C:\\Users"}'),
     ('{"a": "x\ty"},', '{"a":"x\ty"}'),
     ('{"a": True, "b": null, "c": 1},', '{"a":true,"b":null,"c":1}'),
     ('{"a": fast},', '{"a":"fast"}'),
@@ -72,6 +73,7 @@ NO_SHAPE = [
     # marks of ours in the text itself
     ('{\x01: 5, "a": 6},', '{"a":5,"b":6}'),
     ('{/* \x01 */"a": 5},', '{"a":5}'),
+    ('{"a": \x02},', '{"a":1}'),
     # more than one entry, or no whole one
     ('{"a": 5}, {"a": 5},', '{"a":5}'),
     ('{"a": 5}', '{"a":5}'),
@@ -114,6 +116,8 @@ def test_what_hangs_on_more_than_the_gaps_has_no_shape(entry: str, written: str)
         ("{'a': 1},", '{"a":1}', "{“a”: 1},"),
         ('{a": 1},', '{"a":1}', '{"a: 1},'),
         ('{"a": "\\d"},', '{"a":"\\\\d"}', "{\"a\": 'x'},"),
+        ('{"a": 1},', '{"a":1}', '{x "a": 1},'),
+        ('{"a": 1},', '{"a":1}', ' {"a": 1},'),
         # a word was looked up under this key
         ('{"a": True},', '{"a":true}', '{"b": True},'),
         ('{"a": fast, "b": 1},', '{"a":"fast","b":1}', '{"b": fast, "b": 1},'),
@@ -160,9 +164,10 @@ def test_what_was_put_right_is_told_in_the_order_of_the_text() -> None:
     told: list[str] = []
     shape.take('{"a": "x\ty", "b": "\\d"},' * 3, 0, FAR, FAR, told.append)
     assert list(dict.fromkeys(told)) == ["control-characters", "escapes"]
+    shape = learnt(r'{"a": “x”, "b": "\d"},', r'{"a":"x","b":"\\d"}')
     told.clear()
-    shape.take(r'{"a": "\d", "b": "\w"},' + '{"a": "x\ty", "b": "\\d"},' * 3, 0, FAR, FAR, told.append)
-    assert list(dict.fromkeys(told)) == ["escapes", "control-characters"]
+    shape.take('{"a": “x”, "b": "x\ty"},{"a": “\\d”, "b": "x\ty"},' * 2, 0, FAR, FAR, told.append)
+    assert list(dict.fromkeys(told)) == ["quotes", "control-characters", "escapes"]
 
 
 def test_a_scalar_that_can_be_read_in_two_ways_is_refused() -> None:
@@ -184,15 +189,17 @@ VALUE = {"type": "object", "properties": {"w": {"type": "boolean"}}}
 TEXT = {"type": "object", "properties": {"w": {"type": "string"}}}
 
 
-@pytest.mark.parametrize("at", [3, 4, 5, 12, 254])
+@pytest.mark.parametrize("at", [3, 4, 5, 12, 100, 254])
 def test_a_word_is_what_the_schema_says_of_its_own_item(at: int) -> None:
-    text = ", ".join(["{w: True}"] * 300)
-    one = {"prefixItems": [VALUE] * at + [WORD], "items": VALUE}
-    assert [each["w"] for each in sent(one, text).arguments["edits"]] == [True] * at + ["True"] + [True] * (
-        299 - at
-    )
-    rest = {"prefixItems": [VALUE] * at, "items": WORD}
-    assert [each["w"] for each in sent(rest, text).arguments["edits"]] == [True] * at + ["True"] * (300 - at)
+    text = ", ".join(['{w: True, "n": 1}'] * 300)
+
+    def words(items: dict[str, Any]) -> list[Any]:
+        return [each["w"] for each in sent(items, text).arguments["edits"]]
+
+    one = [True] * at + ["True"] + [True] * (299 - at)
+    assert words({"prefixItems": [VALUE] * at + [WORD], "items": VALUE}) == one
+    assert words({"items": {"properties": {"n": {}}}, "properties": {str(at): WORD}}) == one
+    assert words({"prefixItems": [VALUE] * at, "items": WORD}) == [True] * at + ["True"] * (300 - at)
     assert sent({"prefixItems": [VALUE] * at + [TEXT], "items": VALUE}, text).code == "not-json"
 
 
@@ -204,9 +211,17 @@ def test_a_word_under_another_key_is_looked_up_again() -> None:
 
 def test_where_a_token_for_a_quote_stands_each_entry_is_looked_at() -> None:
     # It begins with a scalar, so that the gaps do not show it.
-    text = ", ".join(['{"a": /* c */ 6, "b": 1}'] * 5 + ['{"a": /* c */ 5, "b": 1}'] * 2)
+    numbers = [6, 6, 6, 6, 6, 5, 5, 6, 6, 6]
+    text = ", ".join(f'{{"a": /* c */ {number}, "b": 1}}' for number in numbers)
     assert sent({}, text, "quote-token '5, \"b\"'").code == "not-json"
     assert sent({}, text, "quote-token '5, \"c\"'").outcome is Outcome.REPAIRED
+
+
+def test_a_shape_is_of_one_array_whose_entries_may_be_as_deep_as_they_are() -> None:
+    text = '{"edits": [{a: 1}, {a: 2}, {a: 3}, {a: 4}], "x": [[1, {a: 1}, {a: 2}, {a: 3}]]}'
+    for depth, code in ((4, None), (3, "limit")):
+        engine = callgate.compile("", limits=callgate.Limits(depth=depth))
+        assert engine.check_text("t", text).code == code
 
 
 ENTRY = '{a: "x"}, '
