@@ -33,7 +33,6 @@ _MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
 _NO_KEYS = frozenset({*_LITERALS, *PLAIN_WORDS})
 _SELDOM = 5  # at most 31 turns
-_AFTER = 128  # no expression for what stands around a value looks further, past a value
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
 
@@ -125,15 +124,14 @@ class _Mender:
         self.looked = 0
 
     def run(self) -> Mended:
-        again = None  # where the last value began, if nothing was wrong in it, and how many kinds there were
+        last = -1  # where the last value began, if another stood before it
         while self._top():
-            if again is not None and again[1] == len(self.kinds):
-                self._repeated(again[0])
-            here = self.at, len(self.kinds)
-            sound = (self.sound or self.kinds or self.texts) and self._sound()
-            if not sound:
+            if last >= 0:
+                self._repeated(last)
+            start = self.at
+            if not ((self.sound or self.kinds or self.texts) and self._sound()):
                 self._whole()
-            again = here if sound and len(self.texts) > 1 else None
+            last = start if len(self.texts) > 1 else -1
         if self.outer:
             raise Refused(TRUNCATED)
         if not self.texts:
@@ -197,10 +195,10 @@ class _Mender:
                 more *= 2
             else:
                 more //= 2
-        count -= 1 + _AFTER // len(piece)  # how the last of them are read hangs on what stands after them
-        if count > 0:
-            self.texts += [self.texts[-1]] * count
-            self.at += count * len(piece)
+        # What follows the last of them may make another sense of it, so that one is read.
+        if count > 1:
+            self.texts += [self.texts[-1]] * (count - 1)
+            self.at += (count - 1) * len(piece)
 
     # Inside them
 
