@@ -272,3 +272,15 @@ def test_how_far_is_looked_is_bounded_by_what_was_read(monkeypatch: pytest.Monke
         looked = 0
         assert sent({}, text + "1").outcome is Outcome.REPAIRED
         assert looked < 12 * len(text)
+
+
+@pytest.mark.parametrize("end", ['{"c": 1, "d\n: 2}', '{"c":\n[5] // "x"\n}'])
+def test_what_hangs_on_how_often_was_looked_is_decided_as_each_alone_is(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whole pairs and objects are looked for ever more seldom, and these two are read otherwise where one is.
+    texts = ["{b: 2}, " * count + end for count in range(3, 80)]
+    here = [sent({}, text) for text in texts]
+    assert len({verdict.outcome for verdict in here}) == 2
+    monkeypatch.setattr("callgate.engine.damage.shape_of", lambda *_: None)
+    assert here == [sent({}, text) for text in texts]
