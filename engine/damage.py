@@ -124,14 +124,13 @@ class _Mender:
         self.looked = 0
 
     def run(self) -> Mended:
-        last = -1  # where the last value began, if another stood before it
+        last = 0  # where the last value began
         while self._top():
-            if last >= 0:
+            if self.texts:
                 self._repeated(last)
-            start = self.at
+            last = self.at
             if not ((self.sound or self.kinds or self.texts) and self._sound()):
                 self._whole()
-            last = start if len(self.texts) > 1 else -1
         if self.outer:
             raise Refused(TRUNCATED)
         if not self.texts:
