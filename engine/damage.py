@@ -16,7 +16,7 @@ import msgspec
 from .domain import BAD_NUMBER, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, TRUNCATED, Refusal
 from .lexicon import COLON, PLAIN_WORDS, lexicon
 from .places import Open, View
-from .shapes import AHEAD, CHUNK, Entries, shape_of
+from .shapes import AHEAD, CHUNK, SELDOM, WORTH, Entries, shape_of
 from .speech import AROUND, Speech
 from .texts import BACKSLASH, OPEN_END, Refused, in_double_quotes
 
@@ -325,23 +325,30 @@ class _Mender:
         elif known.wait:
             known.wait -= 1
         else:
-            found = self._take()
-            if not found:
-                known.shape = shape_of(self.text[known.start : self.at], "".join(self.out[known.written :]))
-                if known.shape is not None and known.shape.looked_up:
-                    known.place = self._place()
-                found = self._take()
-            known.taken = known.taken or found
-            known.missed = 0 if found else min(known.missed + 1, _SELDOM)
-            known.wait = (1 << known.missed) - 1
+            count = self._take()
+            if not count:
+                self._learn()
+                count = self._take()
+            known.taken = known.taken or count > 0
+            known.missed = 0 if count >= WORTH else min(known.missed + 1, SELDOM)
+            known.wait = (1 << 2 * known.missed) - 1
         known.start, known.written = self.at, len(self.out)
 
-    def _take(self) -> bool:
+    def _learn(self) -> None:
+        """Find the shape of the last entry; if it is the one that is known, its words are added to that."""
+        known, before = self.entries, self.entries.shape
+        known.shape = shape_of(self.text[known.start : self.at], "".join(self.out[known.written :]))
+        if known.shape is not None and known.shape.looked_up:
+            place, known.place = known.place, self._place()
+            if before is not None and place is known.place:
+                known.shape.learn(before)
+
+    def _take(self) -> int:
         """Take the entries of the shape that is known; the comma after them is still to be written."""
-        shape, start = self.entries.shape, self.at
+        shape, count = self.entries.shape, 0
         if shape is None:
-            return False
-        length = start - self.entries.start
+            return 0
+        length = self.at - self.entries.start
         ahead = AHEAD * length  # so that looking costs no more than the last entry did
         while True:
             most = self._same_place(2 * ahead // length) if shape.looked_up else ahead
@@ -350,11 +357,12 @@ class _Mender:
                 break
             self.out.append(found.written)
             self.where[-1] = int(self.where[-1]) + found.count
+            count += found.count
             self.at = self.looked = found.end
             if not found.all:
                 break
             ahead = max(ahead, min(2 * ahead, CHUNK))
-        return self.at > start
+        return count
 
     def _same_place(self, most: int) -> int:
         """For how many of the next items, at most, does the schema say what it said when a word was read?"""

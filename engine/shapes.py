@@ -18,32 +18,35 @@ from .places import Open, View
 from .texts import in_double_quotes
 
 # What stands for a scalar where the gaps are looked at: what it is.
-_NONE, _TEXT, _NUMBER, _LOOSE, _SINGLE, _CURLY, _OPENING, _CLOSING = "\0\1\2\3\4\5\6\7"
+_NONE, _TEXT, _NUMBER, _LOOSE, _SINGLE, _CURLY, _OPENING, _CLOSING, _LITERAL = "\0\1\2\3\4\5\6\7\x08"
 # A scalar begins with one of these characters; they are looked back at, so that a search can skip all others.
 # What is no text and no number of JSON is odd: in other quotes, with a quote lost, or with a backslash or a
-# control character in it. What does not end is odd too, so that it is passed over once.
+# control character in it; a literal; and what does not end, so that it is passed over once.
 _END = rf"(?={BLANK}[:,}}\]/#\\\ufeff\u00a0\u200b])"
 _SPLIT = re.compile(
     rf"([\"0-9'“”„‟‘’‚‛A-Za-z_$-](?:"
     rf"(?<=\")(?:{TEXT[1:]}{_END}(?P<text>)|{LOOSE[1:]}{_END}|[A-Za-z_$][\w$.-]*+(?=[ \t]*+:)|{LOOSE[1:]}"
     r"|[^\"\\]*+(?:\\.[^\"\\]*+)*+\\?\Z)"
-    rf"|(?<=[A-Za-z_$])(?<![\w$][A-Za-z_$])[\w$]*+\"(?={BLANK}:)"
+    rf"|(?<=[A-Za-z_$])(?<![\w$][A-Za-z_$])(?:[\w$]*+\"(?={BLANK}:)"
+    r"|(?:(?<=[Tt])rue|(?<=[Ff])alse|(?<=n)ull|(?<=N)one)(?![\w$.-]))"
     r"|(?<=[0-9-])(?<![\w.+$-][0-9-])(?:(?<=0)|(?<=[1-9])[0-9]*+|(?<=-)(?:0|[1-9][0-9]*+))"
     r"(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])(?P<number>)"
     rf"|(?<='){SIMPLE[1:]}|(?<=[“”„‟])[^“”„‟]*+[“”„‟]|(?<=[‘’‚‛])[^‘’‚‛]*+[‘’‚‛]))",
     re.DOTALL,
 )
 _STEP = 4  # it gives a gap, a scalar, and two marks: an empty text where it is a text, or a number
-_COMMENT = r"(?:(?://|\#)[ \t][^\n\"'\0-\x07]*+\n|/\*\*?[ \t\r\n](?:[^*\"'\0-\x07]|\*(?!/))*+\*/)"
+_COMMENT = r"(?:(?://|\#)[ \t][^\n\"'\0-\x08]*+\n|/\*\*?[ \t\r\n](?:[^*\"'\0-\x08]|\*(?!/))*+\*/)"
 _GLUE = rf"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt]|{_COMMENT})*+"
-_PAIR = rf"{_GLUE}(?:[\x01\x04-\x07]|{WORD}){BLANK}:{_GLUE}(?:[\x01-\x05]|{WORD}){_GLUE}"
+_PAIR = rf"{_GLUE}(?:[\x01\x04-\x07]|{WORD}){BLANK}:{_GLUE}(?:[\x01-\x05\x08]|{WORD}){_GLUE}"
 _COMMAS = rf",(?:{_GLUE},)*+"
 _ENTRY = re.compile(rf"{_GLUE}\{{{_PAIR}(?:{_COMMAS}{_PAIR})*+(?:{_COMMAS}{_GLUE})?\}}{_GLUE},")
-_PARTS = re.compile(rf"\\[nrt]|{_COMMENT}|(?P<kind>[\x01-\x07])|(?P<word>{WORD})")
+_PARTS = re.compile(rf"\\[nrt]|{_COMMENT}|(?P<kind>[\x01-\x08])|(?P<word>{WORD})")
 _WRITTEN = re.compile(rf"({LOOSE}){BLANK}:{BLANK}({LOOSE}|{SCALAR})", re.DOTALL)
 _NO_NAMES = frozenset({"True", "False", "None", "true", "false", "null", "NaN", "Infinity"})
 _MOST = 64  # scalars of an entry
 AHEAD = 4  # how many times the last entry is looked at after it at first
+WORTH = 8  # entries: where fewer are taken at once, each might as well be looked at
+SELDOM = 4  # at most 255 entries
 CHUNK = 65_536  # characters that are split at once, at most; an entry may have more
 
 Fix = Callable[[str], None]
@@ -65,7 +68,7 @@ class Shape(msgspec.Struct, frozen=True):
     `first`: what stands before the first scalar. `gaps`: what stands after each, the last with what stands
     before the first scalar of the next entry; `tail` characters of it belong to the entry and its comma.
     `kinds`: of the scalars. `same`: keys that may not differ, since a word under them was looked up in the
-    schema; `looked_up`: one was.
+    schema; `looked_up`: one was. `literals`: the JSON of those that were met, for each place of one.
     """
 
     first: str
@@ -74,7 +77,15 @@ class Shape(msgspec.Struct, frozen=True):
     kinds: str
     same: tuple[tuple[int, str], ...]
     looked_up: bool
+    literals: dict[int, dict[str, str]]
     template: str
+
+    def learn(self, other: Shape) -> None:
+        """Add the literals of another shape that differs in nothing else."""
+        if self.first == other.first and self.gaps == other.gaps and self.kinds == other.kinds:
+            if self.same == other.same:
+                for column, found in self.literals.items():
+                    found.update(other.literals[column])
 
     def take(self, text: str, at: int, ahead: int, most: int, fix: Fix) -> Taken | None:
         """The entries of this shape, `most` at most, from right after a comma on, within `ahead` characters.
@@ -106,16 +117,19 @@ class Shape(msgspec.Struct, frozen=True):
                 del scalars[width * count :]
         odd = [(column, kind) for column, kind in enumerate(self.kinds) if kind > _NUMBER]
         for column, kind in odd:
-            kinds = [*map(_kind, scalars[column::width])]
-            if kinds.count(kind) != count:
-                count = _first(each != kind for each in kinds)
+            if kind == _LITERAL:
+                right = [*map(self.literals[column].__contains__, scalars[column::width])]
+            else:
+                right = [_kind(each) == kind for each in scalars[column::width]]
+            if not all(right):
+                count = right.index(False)
                 del scalars[width * count :]
         if not count:
             return None
         length = len(self.first) + count * sum(map(len, self.gaps)) - len(self.gaps[-1]) + self.tail
         end = at + length + sum(map(len, scalars))
         if odd:
-            _mend(scalars, width, odd, fix)
+            _mend(scalars, width, odd, self.literals, fix)
         return Taken(count, self.template * count % tuple(scalars), end, count == there)
 
 
@@ -127,12 +141,16 @@ def _first(wrong: Iterable[bool]) -> int:
     return next(at for at, each in enumerate(wrong) if each)
 
 
-def _mend(scalars: list[str], width: int, odd: list[tuple[int, str]], fix: Fix) -> None:
+def _mend(
+    scalars: list[str], width: int, odd: list[tuple[int, str]], literals: dict[int, dict[str, str]], fix: Fix
+) -> None:
     """Put JSON's form in place of the odd scalars."""
     hard = []
     for column, kind in odd:
         if kind in (_LOOSE, _CURLY):
             hard.append((column, "loose" if kind == _LOOSE else "curly"))
+        elif kind == _LITERAL:
+            scalars[column::width] = map(literals[column].__getitem__, scalars[column::width])
         else:
             scalars[column::width] = [_requoted(kind, each) for each in scalars[column::width]]
     known: dict[tuple[str, str], str] = {}
@@ -166,21 +184,29 @@ def shape_of(entry: str, written: str) -> Shape | None:
     if len(found) != len(pieces) or sum(each["kind"] is not None for each in found) != len(kinds):
         return None
     same: list[tuple[int, str]] = []
+    literals: dict[int, dict[str, str]] = {}
     looked_up = False
     column = -1
     for number, each in enumerate(found):
-        if each["kind"] is not None:
+        kind, word = each["kind"], each["word"]
+        key = column
+        if kind is not None:
             column += 1
             one = [scalars[column]]
-            if each["kind"] > _NUMBER:
-                _mend(one, 1, [(0, each["kind"])], _unsaid)
-            if one != [pieces[number]]:
-                return None
+            if kind == _LITERAL:
+                word = one[0]
+                literals[column] = {word: pieces[number]}
+            else:
+                if kind > _NUMBER:
+                    _mend(one, 1, [(0, kind)], {}, _unsaid)
+                if one != [pieces[number]]:
+                    return None
             pieces[number] = "%s"
-        elif number % 2 and each["word"] not in PLAIN_WORDS:
+        if word is not None and number % 2 and (kind is not None or word not in PLAIN_WORDS):
+            # Another literal may be looked up where this one was not.
             looked_up = True
             if found[number - 1]["kind"] is not None:
-                same.append((column, scalars[column]))
+                same.append((key, scalars[key]))
     pairs = ",".join(map(":".join, zip(pieces[::2], pieces[1::2], strict=True)))
     last = gaps[-1] + gaps[0]
     return Shape(
@@ -190,6 +216,7 @@ def shape_of(entry: str, written: str) -> Shape | None:
         kinds,
         tuple(same),
         looked_up,
+        literals,
         f",{{{pairs}}}",
     )
 
@@ -207,6 +234,8 @@ def _kind(odd: str) -> str:
         return _SINGLE
     if first in "“”„‟‘’‚‛":
         return _CURLY
+    if odd[-1] != '"':
+        return _LITERAL
     return _NONE if odd[:-1] in _NO_NAMES else _OPENING
 
 

@@ -38,6 +38,7 @@ WITH_SHAPE = [
     ('{"a": "x\ty"},', '{"a":"x\ty"}'),
     ('{"a": True, "b": null, "c": 1},', '{"a":true,"b":null,"c":1}'),
     ('{"a": fast},', '{"a":"fast"}'),
+    ("{Nonesuch: 1, b: true_},", '{"Nonesuch":1,"b":"true_"}'),
     (' // one\n {/* two */ "a": # three\n 1 },', '{"a":1}'),
     ('\\n {\\n"a": 1\\n} /* x */ ,', '{"a":1}'),
     ('{"%s": 1, b: 2},', '{"%s":1,"b":2}'),
@@ -67,7 +68,7 @@ NO_SHAPE = [
     ('{"a": {"b": 5}},', '{"a":{"b":5}}'),
     ('{"a": [5]},', '{"a":[5]}'),
     ("{},", "{}"),
-    ('{a: true},', '{"a":true}'),
+    ('{a: fast},', '{"a":"fast"}'),
     ('"a",', '"a"'),
     ("5,", "5"),
     # marks of ours in the text itself
@@ -207,6 +208,37 @@ def test_a_word_under_another_key_is_looked_up_again() -> None:
     items = {"items": {"properties": {"w": {"enum": ["True"]}, "v": {"type": "boolean"}}}}
     verdict = sent(items, ", ".join(['{"w": True}'] * 5 + ['{"v": True}'] * 5 + ['{"w": True}'] * 5))
     assert verdict.arguments["edits"] == [{"w": "True"}] * 5 + [{"v": True}] * 5 + [{"w": "True"}] * 5
+
+
+def test_a_literal_is_taken_where_it_was_met_before() -> None:
+    yes, no = learnt('{"a": True},', '{"a":true}'), learnt('{"a": False},', '{"a":false}')
+    text = '{"a": True},{"a": True},{"a": False},{"a": True},{"a": None},{"a": True},'
+    assert taken(yes, text) == (2, ',{"a":true},{"a":true}', text[24:])
+    yes.learn(learnt('{"b": False},', '{"b":"False"}'))
+    yes.learn(learnt('{"a": False },', '{"a":"False"}'))
+    yes.learn(learnt('{"a": 1},', '{"a":1}'))
+    assert taken(yes, text) == (2, ',{"a":true},{"a":true}', text[24:])
+    yes.learn(no)
+    one, other = (
+        learnt("{a: True, b: 1},", '{"a":true,"b":1}'),
+        learnt("{a: 1, b: True},", '{"a":1,"b":true}'),
+    )
+    one.learn(other)
+    assert taken(one, "{a: 1, b: True}," * 3) is None
+    assert taken(yes, text) == (4, ',{"a":true},{"a":true},{"a":false},{"a":true}', text[49:])
+
+
+def test_what_a_literal_is_for_one_item_is_not_what_it_is_for_another() -> None:
+    words = ["True", "True", "False", "True", "False", "true", "True", "null", "False", "False"] * 4
+    text = ", ".join(f'{{w: {word}, "n": 1}}' for word in words)
+    found = {"True": True, "False": False, "true": True, "null": None}
+    wanted = [found[word] for word in words]
+    assert [each["w"] for each in sent({}, text).arguments["edits"]] == wanted
+    for at in (2, 3, 13, 20):
+        listed = {"enum": [words[at]]} if words[at] in ("True", "False") else {}
+        items = {"items": {"properties": {"n": {}}}, "properties": {str(at): {"properties": {"w": listed}}}}
+        said = [*wanted[:at], words[at] if listed else wanted[at], *wanted[at + 1 :]]
+        assert [each["w"] for each in sent(items, text).arguments["edits"]] == said
 
 
 def test_where_a_token_for_a_quote_stands_each_entry_is_looked_at() -> None:
