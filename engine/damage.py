@@ -185,7 +185,10 @@ class _Mender:
         return False
 
     def _repeated(self, start: int) -> None:
-        """Pass over what stands from `start` to here, a value and what follows it, where it stands again."""
+        """Pass over what stands from `start` to here, a value and what follows it, where it stands again.
+
+        The last of them is read, from what the first left: reading it again and again leaves no more.
+        """
         piece = self.text[start : self.at]
         count, more = 0, 1
         while more:
@@ -194,10 +197,11 @@ class _Mender:
                 more *= 2
             else:
                 more //= 2
-        # What follows the last of them may make another sense of it, so that one is read.
+        # What follows the last of them may make another sense of it.
         if count > 1:
             self.texts += [self.texts[-1]] * (count - 1)
             self.at += (count - 1) * len(piece)
+            self.looked += (count - 1) * len(piece)
 
     # Inside them
 
@@ -223,10 +227,10 @@ class _Mender:
         self.state, self.opened, self.out = "value", self.text[self.at], []
         text, token, part = self.text, self.lexicon.token, self.lexicon.part
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
+        # Past this stands no pair with what ends it, and no whole object or array.
+        whole = max(text.rfind(","), text.rfind("}"), text.rfind("]"))
         # Where runs and whole objects are not found, they are looked for ever more seldom: how often each was
         # missed in a row, and for how many turns it is not looked for.
-        # Past this stands no whole pair, item, object or array.
-        whole = max(text.rfind(","), text.rfind("}"), text.rfind("]"))
         pairs_missed = pairs_wait = items_missed = items_wait = flat_missed = flat_wait = 0
         while True:
             state, run = self.state, None
@@ -335,7 +339,7 @@ class _Mender:
         known.start, known.written = self.at, len(self.out)
 
     def _learn(self) -> None:
-        """Find the shape of the last entry; if it is the one that is known, its words are added to that."""
+        """Find the shape of the last entry; where only its literals are new, others stay known too."""
         known, before = self.entries, self.entries.shape
         known.shape = shape_of(self.text[known.start : self.at], "".join(self.out[known.written :]))
         if known.shape is not None and known.shape.looked_up:

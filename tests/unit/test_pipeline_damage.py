@@ -497,6 +497,9 @@ def test_the_same_value_again_is_passed_over_and_the_last_of_them_is_read() -> N
     assert sent(f"{one}\n" * 30 + '{"path": "b"}').code == "several-calls"
     assert sent(f"{one}, " * 30).code == "not-json"
     assert sent(f"{one}\n" * 30 + '{"path": "a"').code == "truncated"
+    # a comment on the line on which the one before ended
+    assert sent('{ // "x"\n"path": "a"} ' * 9).code == "not-json"
+    assert kinds(sent('{ // "x"\n"path": "a"}\n' * 9)) == ["comments", "repeated"]
     # a brace too many may stand once
     assert kinds(sent(f"{one}\n" * 9 + "}" + f"{one}\n" * 9)) == ["braces", "repeated"]
     assert sent((f"{one}\n" * 3 + "}") * 9).code == "not-json"
