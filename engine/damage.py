@@ -54,7 +54,7 @@ def mend(
     """
     for ahead in (True, False):
         mender = _Mender(text, depth, place, speech, complete, sound)
-        mender.entries.off = not ahead or any(each in text for each in speech.quotes)
+        mender.entries.off = not ahead
         try:
             return mender.run()
         except Refused as refused:
@@ -84,6 +84,7 @@ class _Mender:
         "outer",
         "place",
         "quoted",
+        "quotes",
         "runs",
         "separated",
         "sound",
@@ -104,6 +105,7 @@ class _Mender:
         self.complete = complete
         self.sound = sound
         self.lexicon = lexicon(speech)
+        self.quotes = speech.quotes
         self.entries = Entries()
         self.at = 0
         self.out: list[str] = []
@@ -325,6 +327,8 @@ class _Mender:
         if known.off:
             return
         if known.array is not self.runs[-1]:
+            # A token for a quote may hold anything, scalars too.
+            known.off = known.array is None and any(each in self.text for each in self.quotes)
             known.array, known.shape = self.runs[-1], None
         elif known.wait:
             known.wait -= 1

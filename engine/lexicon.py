@@ -35,7 +35,7 @@ _ITEM = rf"{BLANK}(?:{SCALAR}|{_FLAT}){BLANK}"
 _PAIRS = rf"(?:{_PAIR},(?={BLANK}\"))++"
 _ITEMS = rf"(?:{_ITEM},(?={BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
-LOOSE = r'"[^"\\]*+(?:(?:\\.)++[^"\\]*+)*+"'
+LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
 NAME = r"(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+"
 _LOOSE_KEY = (
