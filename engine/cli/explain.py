@@ -134,7 +134,7 @@ def _list() -> str:
     lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
     lines += ["", "built-in rules"]
     lines += [f"  {name:<30} {_first_sentence(text)}" for name, text in BUILT_IN.items()]
-    lines += ["", "codes of unrepairable calls"]
+    lines += ["", "codes of refused calls"]
     lines += [f"  {name:<22} {_first_sentence(text)}" for name, text in CODES_OF_CALLS.items()]
     lines += ["", "diagnostics"]
     lines += [f"  {code:<6} {page.severity.value:<8} {page.title}" for code, page in CODES.items()]
