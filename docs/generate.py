@@ -191,22 +191,24 @@ A choice is `auto`, `none`, `required`, `{tool: NAME}`, `{custom: NAME}`, `{host
 `{mcp: {server, tool}}` or `{allowed: [NAME, …], mode: auto or required}`. The guarantee is `exact` where the
 service constrains the model, and `advisory` where only the list of tools does: then look at what came back
 with `verify`. What a provider cannot do is refused, or with `mode="soft"` sent as `auto` with the tools
-narrowed. Tools are sent in the form in which they were given. A name must match the provider's pattern as a
-whole.
+narrowed to those that were to be called. Tools are sent in the form in which they were given. A name must
+match the provider's pattern as a whole.
 """
 
 PROVIDERS_END = """
-`quiet`: forced, and the request returns no thinking. Providers without a row can be forced always.
+`quiet`: forced, and the request returns no thinking. A provider without a row, of its own or of one that
+it is like, can be forced wherever it has the choice.
 
 ## Other tables
 
-`read_providers` checks a table and adds it to the shipped one; its rows for models come first:
+`read_table` checks a table and adds it to the shipped one; its rows for models come first. Every fault
+of it is named in one `InputError`. The head of `rules/providers.yaml` says what stands in a table.
 
 ```python
-from callgate.rules.providers import read_providers, shipped
+from callgate.engine.palette import read_table
 
 row = {"providers": ["anthropic"], "matches": "claude-opus-5-5", "force": {"default": "ok"}}
-mine = read_providers({"models": [row]}, shipped())
+mine = read_table({"models": [row]})
 options = {"choice": "required", "tools": tools, "model": "claude-opus-5-5"}
 print(lower("anthropic", **options, providers=mine).body)
 ```

@@ -304,7 +304,11 @@ class Compiler:
     def _values(self, unit: Unit, given: Mapping[str, Json]) -> dict[str, Json]:
         """What the names of a file stand for, where `given` replaces its own values."""
         known = self.lets_of(unit)
-        return {**known, **{name: value for name, value in given.items() if name in known or name == "cwd"}}
+        for name in known:
+            own = name.rpartition("/")[2]
+            if own in given:
+                known[name] = given[own]
+        return known | ({"cwd": given["cwd"]} if "cwd" in given else {})
 
     def lets_of(self, unit: Unit) -> dict[str, Json]:
         """The values that a file can name: its own, and those of other packs as `pack/name`."""

@@ -27,8 +27,8 @@ class Event(Struct, frozen=True):
 class Verified(Struct, frozen=True):
     """What an answer made of a palette.
 
-    `honoured`: what had to be called was called, and nothing that may not be. `execute`: the calls that may
-    run, as they were given, in order; the others never do.
+    `honoured`: what had to be called was called; where nothing had to be, nothing was called that was not
+    offered. `execute`: the calls that may run, as they were given, in order; the others never do.
     """
 
     honoured: bool
@@ -47,21 +47,23 @@ def verify(
 ) -> Verified:
     """Hold the calls of one answer against what was asked for. The finish reason plays no part.
 
-    `calls`: names, or calls in the form of a provider. `offered`: None for every tool. `none`: no call was
-    wanted. `parallel` False: one call at most.
+    `calls`: names, or calls in the form of a provider; with them the items of what the provider ran itself
+    (`file_search_call`, `mcp_call`), where such a tool was to be called. `offered`: None for every tool.
+    `none`: no call was wanted. `parallel` False: one call at most.
 
     Raises:
         InputError: an entry names no tool.
     """
     if isinstance(calls, str | bytes | Mapping) or not isinstance(calls, Iterable):
         raise InputError("calls are a list of names or of calls")
-    given = [(call_name(call), call) for call in calls]
-    known = None if offered is None else frozenset(offered)
-    strange = list(dict.fromkeys(name for name, _ in given if known is not None and name not in known))
+    known = None if offered is None else tuple(offered)
+    exact = None if known is None else frozenset(known)
+    given = [(_tool(call, known, forced), call) for call in calls]
+    strange = list(dict.fromkeys(name for name, _ in given if exact is not None and name not in exact))
     events = [
         Event("call_not_offered", name, f"`{name[:64]}` was called and not offered") for name in strange
     ]
-    legal = [(name, call) for name, call in given if known is None or name in known]
+    legal = [(name, call) for name, call in given if exact is None or name in exact]
     if none:
         if given:
             events.append(Event("none_ignored", "", "a tool was called where none was to be"))
@@ -77,20 +79,29 @@ def verify(
             events.append(Event("extra_calls", "", "more than one call came, and one was asked for"))
         first = next(at for at, (name, _) in enumerate(legal) if forced is None or name == forced)
         return Verified(False, (legal[first][1],), tuple(events))
-    return Verified(
-        not strange or forced is not None or required, tuple(call for _, call in legal), tuple(events)
-    )
+    honoured = not strange or forced is not None or required
+    return Verified(honoured, tuple(call for _, call in legal), tuple(events))
 
 
-def call_name(call: Any) -> str:
-    """The tool that a call is for: a name, or a call as a provider writes it."""
+_NESTED = ("function", "functionCall", "function_call", "toolUse", "custom")
+_RAN = "_call"  # what the type of an item ends in that the provider ran: `file_search_call`
+
+
+def _tool(call: Any, offered: tuple[str, ...] | None, forced: str | None) -> str:
+    """The tool that a call is for: a name, a call as a provider writes it, or what the provider ran."""
     if type(call) is str:
         return call
-    here = call
-    for key in ("function", "functionCall", "function_call", "toolUse"):
-        if isinstance(call, Mapping) and isinstance(call.get(key), Mapping):
-            here = call[key]
-    name = here.get("name") if isinstance(here, Mapping) else None
-    if type(name) is not str:
-        raise InputError(f"a call is a name or an object with one, not `{type(call).__name__}`")
-    return name
+    if isinstance(call, Mapping):
+        kind, label = call.get("type"), call.get("server_label")
+        if kind == "mcp_call" and type(label) is str:
+            return f"mcp:{label}"
+        here = next((call[key] for key in _NESTED if isinstance(call.get(key), Mapping)), call)
+        name = here.get("name")
+        if type(name) is str:
+            return name
+        if type(kind) is str and kind.endswith(_RAN):
+            tag = kind.removesuffix(_RAN)
+            # `web_search_call` is what `web_search_preview` leaves.
+            tags = (*([forced] if forced is not None else ()), *(offered or ()))
+            return next((each for each in tags if each == tag or each.startswith(f"{tag}_")), tag)
+    raise InputError(f"a call is a name or an object with one, not `{type(call).__name__}`")

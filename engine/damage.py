@@ -14,24 +14,24 @@ import re
 import msgspec
 
 from .domain import BAD_NUMBER, NO_VALUE, NOT_JSON, OTHER_WORDS, TOO_DEEP, TRUNCATED, Refusal
-from .lexicon import lexicon
+from .lexicon import COLON, PLAIN_WORDS, lexicon
 from .places import Open, View
+from .shapes import AHEAD, CHUNK, SELDOM, WORTH, Entries, shape_of
 from .speech import AROUND, Speech
 from .texts import BACKSLASH, OPEN_END, Refused, in_double_quotes
 
 _UNQUOTED = Refusal("not-json", "A text stands without quotes. Put each text in double quotes.")
 
-_COLON = re.compile(r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:")
+_COLON = re.compile(COLON)
 _OPEN_KEY = re.compile(r'[ \t\r\n]*+"(?P<name>[A-Za-z_$][\w$.-]*+)[ \t]*+:')
 _BEFORE_COMMENT = frozenset(" \t\r\n,:{[")
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _TYPE_OF = {"True": "boolean", "False": "boolean", "None": "null"}
 _TEXTS = ("text", "loose", "single", "curly", "token")
-_PLAIN_WORDS = ("true", "false", "null")
 _DECODER = json.JSONDecoder()
 _MARKS = {",": "after", "}": "after", "]": "after", ":": "colon"}
 _CLOSER = {"{": "}", "[": "]"}
-_NO_KEYS = frozenset({*_LITERALS, *_PLAIN_WORDS})
+_NO_KEYS = frozenset({*_LITERALS, *PLAIN_WORDS})
 _SELDOM = 5  # at most 31 turns
 _PREFIX = 255  # past this index all items of an array are taken to be alike
 
@@ -52,11 +52,17 @@ def mend(
     `complete`: text cut right after a complete value may be closed. `sound`: it begins with a whole value.
     Cost: linear in the text.
     """
-    mender = _Mender(text, depth, place, speech, complete, sound)
-    try:
-        return mender.run()
-    except Refused as refused:
-        return refused.fault
+    for ahead in (True, False):
+        mender = _Mender(text, depth, place, speech, complete, sound)
+        mender.entries.off = not ahead
+        try:
+            return mender.run()
+        except Refused as refused:
+            fault = refused.fault
+        if not mender.entries.taken:
+            break
+        # Why it is refused may hang on more than what entries have in common: each is looked at.
+    return fault
 
 
 class _Mender:
@@ -67,6 +73,7 @@ class _Mender:
         "comma",
         "complete",
         "depth",
+        "entries",
         "kinds",
         "last",
         "lexicon",
@@ -77,6 +84,7 @@ class _Mender:
         "outer",
         "place",
         "quoted",
+        "quotes",
         "runs",
         "separated",
         "sound",
@@ -97,6 +105,8 @@ class _Mender:
         self.complete = complete
         self.sound = sound
         self.lexicon = lexicon(speech)
+        self.quotes = speech.quotes
+        self.entries = Entries()
         self.at = 0
         self.out: list[str] = []
         self.texts: list[str] = []
@@ -116,7 +126,11 @@ class _Mender:
         self.looked = 0
 
     def run(self) -> Mended:
+        last = 0  # where the last value began
         while self._top():
+            if self.texts:
+                self._repeated(last)
+            last = self.at
             if not ((self.sound or self.kinds or self.texts) and self._sound()):
                 self._whole()
         if self.outer:
@@ -172,6 +186,25 @@ class _Mender:
         self.at += 1
         return False
 
+    def _repeated(self, start: int) -> None:
+        """Pass over what stands from `start` to here, a value and what follows it, where it stands again.
+
+        The last of them is read, from what the first left: reading it again and again leaves no more.
+        """
+        piece = self.text[start : self.at]
+        count, more = 0, 1
+        while more:
+            if self.text.startswith(piece * more, self.at + count * len(piece)):
+                count += more
+                more *= 2
+            else:
+                more //= 2
+        # What follows the last of them may make another sense of it.
+        if count > 1:
+            self.texts += [self.texts[-1]] * (count - 1)
+            self.at += (count - 1) * len(piece)
+            self.looked += (count - 1) * len(piece)
+
     # Inside them
 
     def _sound(self) -> bool:
@@ -196,6 +229,8 @@ class _Mender:
         self.state, self.opened, self.out = "value", self.text[self.at], []
         text, token, part = self.text, self.lexicon.token, self.lexicon.part
         pairs, pair, items = self.lexicon.pairs, self.lexicon.pair, self.lexicon.items
+        # Past this stands no pair with what ends it, and no whole object or array.
+        whole = max(text.rfind(","), text.rfind("}"), text.rfind("]"))
         # Where runs and whole objects are not found, they are looked for ever more seldom: how often each was
         # missed in a row, and for how many turns it is not looked for.
         pairs_missed = pairs_wait = items_missed = items_wait = flat_missed = flat_wait = 0
@@ -207,13 +242,19 @@ class _Mender:
                 self.at += 1
                 if here == ",":
                     self.comma = True
-                    self.state = "key" if self.stack[-1] == "{" else "value"
+                    if self.stack[-1] == "{":
+                        self.state = "key"
+                    else:
+                        self.state = "value"
+                        self._like_the_last()
                     continue
                 self._mark(here)
                 if not self.stack and self.state == "after":
                     break
                 continue
-            if state == "key":
+            if self.at > whole:
+                pass
+            elif state == "key":
                 if pairs_wait:
                     pairs_wait -= 1
                 else:
@@ -233,7 +274,7 @@ class _Mender:
                     items_wait = (1 << items_missed) - 1
             if run is not None:
                 self._run(run)
-            if flat_wait or state != "value":
+            if flat_wait or state != "value" or self.at > whole:
                 flat_wait -= flat_wait > 0
                 found = part.match(text, self.at)
             else:
@@ -280,6 +321,69 @@ class _Mender:
         self.at = found.end()
         self._quote(found)
 
+    def _like_the_last(self) -> None:
+        """After a comma in an array: take the entries that differ from the last one in scalars alone."""
+        known = self.entries
+        if known.off:
+            return
+        if known.array is not self.runs[-1]:
+            # A token for a quote may hold anything, scalars too.
+            known.off = known.array is None and any(each in self.text for each in self.quotes)
+            known.array, known.shape = self.runs[-1], None
+        elif known.wait:
+            known.wait -= 1
+        else:
+            count = self._take()
+            if not count:
+                self._learn()
+                count = self._take()
+            known.taken = known.taken or count > 0
+            known.missed = 0 if count >= WORTH else min(known.missed + 1, SELDOM)
+            known.wait = (1 << 2 * known.missed) - 1
+        known.start, known.written = self.at, len(self.out)
+
+    def _learn(self) -> None:
+        """Find the shape of the last entry; where only its literals are new, others stay known too."""
+        known, before = self.entries, self.entries.shape
+        known.shape = shape_of(self.text[known.start : self.at], "".join(self.out[known.written :]))
+        if known.shape is not None and known.shape.looked_up:
+            place, known.place = known.place, self._place()
+            if before is not None and place is known.place:
+                known.shape.learn(before)
+
+    def _take(self) -> int:
+        """Take the entries of the shape that is known; the comma after them is still to be written."""
+        shape, count = self.entries.shape, 0
+        if shape is None:
+            return 0
+        length = self.at - self.entries.start
+        ahead = AHEAD * length  # so that looking costs no more than the last entry did
+        while True:
+            most = self._same_place(2 * ahead // length) if shape.looked_up else ahead
+            found = shape.take(self.text, self.at, ahead, most, self._fix)
+            if found is None:
+                break
+            self.out.append(found.written)
+            self.where[-1] = int(self.where[-1]) + found.count
+            count += found.count
+            self.at = self.looked = found.end
+            if not found.all:
+                break
+            ahead = max(ahead, min(2 * ahead, CHUNK))
+        return count
+
+    def _same_place(self, most: int) -> int:
+        """For how many of the next items, at most, does the schema say what it said when a word was read?"""
+        self._place()
+        here, array = int(self.where[-1]), self.views[-1]
+        for count in range(most):
+            index = here + 1 + count
+            if array.child(str(min(index, _PREFIX))) is not self.entries.place:
+                return count
+            if index >= _PREFIX:
+                break
+        return most
+
     def _pair(self, found: re.Match[str]) -> None:
         """Take one entry of an object with a scalar, whose key or text stands in other quotes or in none."""
         key, name, single, opened, scalar, text, word, loose, comma = found.groups()
@@ -288,7 +392,10 @@ class _Mender:
         if key is None:
             self._fix("keys" if single is None else "quotes")
             key = f'"{single[1:-1] if single is not None else name or opened}"'
-            self.lost = self.lost or opened is not None
+            if opened is not None:
+                self.lost = True
+                if self.entries.taken and _OPEN_KEY.match(self.text, found.start("opened") - 1) is None:
+                    raise Refused(NOT_JSON)  # a line ends before the colon: see `mend`
         self.where[-1] = key
         self.comma, self.last = False, "text"
         self.at = found.end()
@@ -311,6 +418,8 @@ class _Mender:
     def _comment(self, found: re.Match[str]) -> None:
         """Skip a comment, unless it may be the rest of a text whose inner quote was not escaped, or data."""
         comment, start = found["comments"], found.start("comments")
+        if self.entries.taken and ('"' in comment or "'" in comment):
+            raise Refused(OPEN_END)  # whether a text stands before it on its line is not known: see `mend`
         if "\n" in self.text[self.looked : start]:
             self.quoted = False
         self.looked = found.end()
@@ -408,7 +517,7 @@ class _Mender:
 
     def _word(self, word: str) -> str:
         """JSON's form of a word without quotes: a literal, or a text that the schema lists for its place."""
-        if word in _PLAIN_WORDS:
+        if word in PLAIN_WORDS:
             return word
         if self.at == len(self.text):
             raise Refused(TRUNCATED)
@@ -513,7 +622,7 @@ class _Mender:
     def _cut(self) -> None:
         """The text ended inside a value: it is closed where that is certain."""
         if self.last == "word":
-            certain = self.text.rstrip().endswith(_PLAIN_WORDS)
+            certain = self.text.rstrip().endswith(PLAIN_WORDS)
         else:
             # The quote may be one inside a text, where others than JSON's stand around texts.
             certain = self.last not in ("number", "single", "curly", "token")

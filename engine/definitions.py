@@ -37,13 +37,17 @@ class Declared(Struct, frozen=True):
     """What a list of tools declares, in order.
 
     `names`: the functions that a model can call. `hosted`: tools that the provider runs, by their type, or as
-    `mcp:SERVER`. `offered`: both, in the order of the list. `custom`: functions whose input is free text.
+    `mcp:SERVER`, and namespaces by their name. `offered`: both, in the order of the list. `custom`: functions
+    whose input is free text. `bare`: those that were given by name alone. `deferred`: those that are loaded
+    later, which no choice can name.
     """
 
     names: tuple[str, ...]
     hosted: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
     custom: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
+    deferred: frozenset[str] = frozenset()
 
 
 def declared(tools: Any) -> Declared:
@@ -56,22 +60,32 @@ def declared(tools: Any) -> Declared:
     hosted: dict[str, None] = {}
     offered: dict[str, None] = {}
     custom: set[str] = set()
+    bare: set[str] = set()
+    deferred: set[str] = set()
     for entry in _entries(tools):
-        functions, tags = ([{"name": entry}], []) if isinstance(entry, str) else _parts(entry)
+        named = isinstance(entry, str)
+        functions, tags = ([{"name": entry}], []) if named else _parts(entry)
         for function in functions:
             name = function["name"]
             if type(name) is not str:
                 raise SchemaError("a tool's name must be a text that is not empty")
             names.append(name)
             offered[name] = None
-            if not isinstance(entry, str) and entry.get("type") == "custom":
+            if named:
+                bare.add(name)
+            elif entry.get("type") == "custom":
                 custom.add(name)
+            if not named and entry.get("defer_loading") is True:
+                deferred.add(name)
         for tag in tags:
             hosted[tag] = offered[tag] = None
-    twice = next((tag for tag in hosted if tag in names), None)
+    functions_ = frozenset(names)
+    twice = next((tag for tag in hosted if tag in functions_), None)
     if twice is not None:
         raise DuplicateToolName(twice)  # which of the two a rule means is open
-    return Declared(tuple(names), tuple(hosted), tuple(offered), frozenset(custom))
+    return Declared(
+        tuple(names), tuple(hosted), tuple(offered), frozenset(custom), frozenset(bare), frozenset(deferred)
+    )
 
 
 def definitions(tools: Any) -> Iterator[tuple[Any, Any, bool]]:
@@ -107,16 +121,18 @@ def narrowed(tools: Any, names: Container[str]) -> Any:
         if isinstance(entry, str):
             kept += [entry] if entry in names else []
             continue
-        key = next((key for key in _FUNCTIONS if isinstance(entry.get(key), list)), None)
-        if key is None:
+        if not any(isinstance(entry.get(key), list) for key in _FUNCTIONS):
             functions, tags = _parts(entry)
             kept += [entry] if any(each in names for each in (*(f["name"] for f in functions), *tags)) else []
             continue
-        inside = [each for each in entry[key] if _body(each).get("name") in names]
-        rest = {name: value for name, value in entry.items() if name in names}
-        if inside or rest:
-            kept.append({name: inside if name == key else value for name, value in entry.items()
-                         if (name == key and inside) or name in rest})  # fmt: skip
+        left: dict[str, Any] = {}
+        for key, value in entry.items():
+            if key in _FUNCTIONS and isinstance(value, list):
+                inside = [each for each in value if _body(each).get("name") in names]
+                left |= {key: inside} if inside else {}
+            elif key in names:
+                left[key] = value
+        kept += [left] if left else []
     return kept
 
 
@@ -128,10 +144,12 @@ def check_unique(names: tuple[str, ...]) -> None:
 
 def _parts(entry: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[str]]:
     """The functions of one entry, each with a name, and the tags of the provider's own tools in it."""
-    key = next((key for key in _FUNCTIONS if isinstance(entry.get(key), list)), None)
-    if key is not None:
-        functions = [_named(each) for each in entry[key]]
+    keys = [key for key in _FUNCTIONS if isinstance(entry.get(key), list)]
+    if keys:
+        functions = [_named(each) for key in keys for each in entry[key]]
         return functions, [name for name, value in entry.items() if name in _HOSTED and value is not None]
+    if entry.get("type") == "namespace" and type(entry.get("name")) is str:
+        return [], [entry["name"]]  # what is in it has names of its own there
     if "name" in _body(entry):
         return [_body(entry)], []
     kind, label = entry.get("type"), entry.get("server_label")

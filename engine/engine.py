@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -26,6 +27,7 @@ from .verdict import Change, Failure, Observation, Outcome, Verdict
 if TYPE_CHECKING:
     from .admission import Policy
     from .offer import Offering, Stage
+    from .palette import Source
     from .schema import Schema
     from .session import Session
 
@@ -34,6 +36,28 @@ _PLANS = 4096  # kept: a model can call as many names as it likes
 _SCHEMAS = 256
 _OFFERINGS = 256  # models whose palette blocks are kept compiled
 _OVERS = 64  # lists of tools whose engine is kept
+
+
+class Registry(msgspec.Struct, frozen=True):
+    """What a palette may offer: the registered tools, and those of the provider among them, in order.
+
+    `places`: the place of each. `digest` tells registries apart, equal across processes.
+    """
+
+    names: tuple[str, ...]
+    places: Mapping[str, int]
+    source: Source
+    digest: str
+
+    @staticmethod
+    def of(names: tuple[str, ...], tools: object) -> Registry:
+        from hashlib import blake2b
+
+        from .palette import Source
+
+        text = "\0".join(names).encode("utf-8", "surrogatepass")
+        digest = blake2b(text, digest_size=8).hexdigest()
+        return Registry(names, {name: place for place, name in enumerate(names)}, Source(tools), digest)
 
 
 # By (tool, model); a name alone stands for no model, which is found faster than a pair.
@@ -62,7 +86,9 @@ class Engine:
         self.limits = limits or Limits()
         self._given = own_copy(tools)
         self._tools = read_tools(self._given)
-        self._offers = None if self._tools is None else declared(self._given).offered
+        if self._tools is not None:
+            declared(self._given)  # a name that stands for two things is refused here
+        self._registry: Registry | None = None
         self._prepare = dict(prepare or {})
         self._names = Registered.of(self._tools) if self._tools is not None else None
         self._source = rules.source
@@ -72,6 +98,7 @@ class Engine:
         self._schemas: dict[bytes, tuple[Schema, Plans]] = {}
         self._offerings: dict[str | None, Offering] = {}
         self._overs: dict[bytes, Engine] = {}
+        self._root: Engine | None = None  # the engine that this one is over other tools
 
     @property
     def digest(self) -> str:
@@ -94,17 +121,20 @@ class Engine:
         """`with_tools`, compiled once for equal tools: sessions that bring the same ones share an engine."""
         from hashlib import blake2b
 
-        given = own_copy(tools)
+        root, given = self._root or self, own_copy(tools)
         try:
-            key = blake2b(msgspec.json.encode(given), digest_size=16).digest()
-        except (TypeError, ValueError, OverflowError, RecursionError):
+            if value_fault(given, root.limits) is not None:
+                return self.with_tools(given)  # the key tells only JSON values apart
+        except InputError:
             return self.with_tools(given)
-        found = self._overs.pop(key, None)
+        key = blake2b(msgspec.json.encode(given), digest_size=16).digest()
+        found = root._overs.pop(key, None)
         if found is None:
             found = self.with_tools(given)
-            for oldest in list(self._overs)[: len(self._overs) - _OVERS + 1]:  # not asked for longest
-                self._overs.pop(oldest, None)
-        self._overs[key] = found
+            found._root = root
+            for oldest in list(root._overs)[: len(root._overs) - _OVERS + 1]:  # not asked for longest
+                root._overs.pop(oldest, None)
+        root._overs[key] = found
         return found
 
     @property
@@ -113,9 +143,17 @@ class Engine:
         return self._given
 
     @property
-    def offers(self) -> tuple[str, ...] | None:
-        """What a palette may offer, in order: the registered tools, and those of the provider among them."""
-        return self._offers
+    def registry(self) -> Registry | None:
+        """What a palette may offer; None where no tools are registered."""
+        if self._tools is None:
+            return None
+        if self._registry is None:
+            self._registry = Registry.of(declared(self._given).offered, self._given)
+        return self._registry
+
+    def counts(self, name: str) -> bool:
+        """Is a name registered? Every name is, where no tools are."""
+        return self._names is None or name in self._names.registered
 
     def session(
         self,
@@ -168,11 +206,11 @@ class Engine:
         *,
         model: str | None,
         stop_reason: str | None = None,
-        offered: frozenset[str] | None = None,
+        offers: Callable[[str], bool] | None = None,
         text: bool = False,
     ) -> Verdict:
-        """`check` within a session: what it knows is in `env`, and only `offered` tools may be called."""
-        return self._check(tool, arguments, model, None, env, stop_reason, text=text, offered=offered)
+        """`check` within a session: what it knows is in `env`, and only what it `offers` may be called."""
+        return self._check(tool, arguments, model, None, env, stop_reason, text=text, offers=offers)
 
     def check(
         self,
@@ -285,7 +323,7 @@ class Engine:
         stop_reason: object,
         *,
         text: bool,
-        offered: frozenset[str] | None = None,
+        offers: Callable[[str], bool] | None = None,
     ) -> Verdict:
         name = _text("the tool's name", tool)
         model_id = None if model is None else _text("the model id", model) or None
@@ -302,9 +340,9 @@ class Engine:
             # What is outside the JSON domain is the host's error all the same.
             value_fault(arguments, self.limits)
             return self._unknown(name, arguments, fault)
-        if offered is not None and name not in offered:
+        if offers is not None and not offers(name):
             value_fault(arguments, self.limits)
-            return self._not_offered(name, arguments, offered)
+            return self._not_offered(name, arguments, offers)
         gate, plan = self._entry(name, model_id, schema)
         if not text and not renamed:
             verdict = gate(arguments, env)
@@ -374,8 +412,8 @@ class Engine:
             fingerprint=messages.fingerprint("", fault.code, []),
         )
 
-    def _not_offered(self, name: str, arguments: object, offered: frozenset[str]) -> Verdict:
-        listed = [each for each in self._tools or () if each in offered][:20]
+    def _not_offered(self, name: str, arguments: object, offers: Callable[[str], bool]) -> Verdict:
+        listed = list(islice(filter(offers, self._tools or ()), 20))
         if listed:
             note = f"Call one of those that are: {', '.join(f'`{each[:64]}`' for each in listed)}."
         else:

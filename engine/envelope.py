@@ -119,6 +119,7 @@ def read_text(
     """
     steps: list[Fix] = []
     value: Json = text
+    plain = False
     for layer in range(limits.decode_layers + 1):
         if not isinstance(value, str):
             break
@@ -133,13 +134,14 @@ def read_text(
             if layer == 0 and found is NO_VALUE and not looks_like_json(after_words(value, speech)):
                 return Reading(value, (), bare=True)
             return found
-        value, fixes = found
+        value, fixes, now_plain = found
+        plain = plain or now_plain
         if layer or not free:
             steps.append(_DECODE)
         steps.extend(fixes)
     else:
         layer += 1
-    return Reading(value, tuple(steps), readings=layer, plain=is_plain(text))
+    return Reading(value, tuple(steps), readings=layer, plain=plain)
 
 
 def is_plain(text: str) -> bool:
@@ -154,11 +156,11 @@ def _may_be_layer(text: str) -> bool:
 
 def _layer(
     text: str, depth: int, place: View | Open, speech: Speech, *, complete: bool
-) -> tuple[Json, tuple[Fix, ...]] | Refusal:
-    """One reading of JSON text, with the fixes that it needed."""
+) -> tuple[Json, tuple[Fix, ...], bool] | Refusal:
+    """One reading of JSON text, with the fixes that it needed, and whether it was read from plain text."""
     try:
         value, merged = read(text, depth=depth)
-        return value, (_DUPLICATE,) if merged else ()
+        return value, (_DUPLICATE,) if merged else (), is_plain(text)
     except JsonError as error:
         if error.code != "syntax":
             return _fault(error)
@@ -169,7 +171,7 @@ def _layer(
 
     found = elements(text, place.properties)
     if found is not None:
-        return found, (FIXES["xml"],)
+        return found, (FIXES["xml"],), False
     mended = mend(text, depth, place, speech, complete=complete, sound=sound)
     if isinstance(mended, Refusal):
         return mended
@@ -189,7 +191,8 @@ def _layer(
     if isinstance(values[0], str) and not _may_be_layer(values[0]):
         return NOT_JSON
     fixes = tuple(FIXES[kind] for kind in mended.kinds)
-    return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes
+    # What was around it is gone, and no value has markup of it.
+    return values[0], (*fixes, _DUPLICATE) if any(merged_in) else fixes, is_plain(mended.texts[0])
 
 
 def _one_object(value: Json) -> bool:
@@ -297,7 +300,7 @@ def unwrap(
         layer = _layer(inner, limits.depth, place, speech, complete=False)
         if isinstance(layer, Refusal):
             return layer if _may_be_layer(inner) else reading
-        inner, fixes = layer
+        inner, fixes, _ = layer
         readings += 1
         steps += [_DECODE, *fixes]
     if not isinstance(inner, dict) or not (certain or passes(inner)):

@@ -20,42 +20,46 @@ _WORDS = (
 )
 _LANGUAGES = "json5?|jsonc|javascript|js|python|py|tool_code|tool_call"
 _TAGS = "tool_calls?|function_calls?|tool_use|tool_code|invoke|arguments|parameters"
-_UNSEEN = r"(?:\\[nrt]|[\ufeff\u00a0\u200b])++"  # a line end written as two characters; odd blanks
-_BLANK = r"[ \t\r\n]*+"
-_TEXT = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
-_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])"
-_SCALAR = rf"(?:{_TEXT}|{_NUMBER}|(?:true|false|null)(?![\w.-]))"
-_PAIR = rf"{_BLANK}{_TEXT}{_BLANK}:{_BLANK}{_SCALAR}{_BLANK}"
+_UNSEEN = r"(?:(?:\\[nrt])++|[\ufeff\u00a0\u200b]++)++"  # a line end written as two characters; odd blanks
+BLANK = r"[ \t\r\n]*+"
+_PLAIN = r'[^"\\\x00-\x1f]*+'
+TEXT = rf'"{_PLAIN}(?:(?:\\["\\/bfnrt]{_PLAIN})++|\\u[0-9a-fA-F]{{4}}{_PLAIN})*+"'
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])"
+SCALAR = rf"(?:{TEXT}|{NUMBER}|(?:true|false|null)(?![\w.-]))"
+_PAIR = rf"{BLANK}{TEXT}{BLANK}:{BLANK}{SCALAR}{BLANK}"
 # An object or array of scalars with nothing wrong in it.
-_ARRAY = rf"\[(?:{_BLANK}{_SCALAR}{_BLANK}(?:,{_BLANK}{_SCALAR}{_BLANK})*+|{_BLANK})\]"
-_FLAT = rf"(?:\{{(?:{_PAIR}(?:,{_PAIR})*+|{_BLANK})\}}|{_ARRAY})"
-_ITEM = rf"{_BLANK}(?:{_SCALAR}|{_FLAT}){_BLANK}"
+_ARRAY = rf"\[(?:{BLANK}{SCALAR}{BLANK}(?:,{BLANK}{SCALAR}{BLANK})*+|{BLANK})\]"
+_FLAT = rf"(?:\{{(?:{_PAIR}(?:,{_PAIR})*+|{BLANK})\}}|{_ARRAY})"
+_ITEM = rf"{BLANK}(?:{SCALAR}|{_FLAT}){BLANK}"
 # Runs of entries with nothing wrong in them, each with its comma, before what begins like another.
-_PAIRS = rf"(?:{_PAIR},(?={_BLANK}\"))++"
-_ITEMS = rf"(?:{_ITEM},(?={_BLANK}[\"{{\[0-9tfn-]))++"
+_PAIRS = rf"(?:{_PAIR},(?={BLANK}\"))++"
+_ITEMS = rf"(?:{_ITEM},(?={BLANK}[\"{{\[0-9tfn-]))++"
 # A key and its scalar, of which one or both stand in other quotes or in none, with the comma after them.
-_LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
-_NAME = r"(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+"
+LOOSE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+SIMPLE = r"'[^'\"\\\x00-\x1f]*+'"
+NAME = r"(?!(?:[Tt]rue|[Ff]alse|None|null|NaN|Infinity)\b)[A-Za-z_$][\w$]*+"
 _LOOSE_KEY = (
-    rf"(?P<key>{_TEXT})|(?P<name>{_NAME})\"?|(?P<single>{_SIMPLE})"
-    rf"|(?!{_LOOSE}{_BLANK}:)\"(?P<opened>[A-Za-z_$][\w$.-]*+)"  # its closing quote was lost
+    rf"(?P<key>{TEXT})|(?P<name>{NAME})\"?|(?P<single>{SIMPLE})"
+    rf"|(?!{LOOSE}{BLANK}:)\"(?P<opened>[A-Za-z_$][\w$.-]*+)"  # its closing quote was lost
 )
 _LOOSE_PAIR = (
-    rf"{_BLANK}(?:{_LOOSE_KEY}){_BLANK}:{_BLANK}"
-    rf"(?:(?P<scalar>{_SCALAR})|(?P<text>{_SIMPLE})|(?P<word>True|False|None)\b|(?P<loose>{_LOOSE}))"
-    rf"{_BLANK}(?:(?P<comma>,)|(?=\}}))"
+    rf"{BLANK}(?:{_LOOSE_KEY}){BLANK}:{BLANK}"
+    rf"(?:(?P<scalar>{SCALAR})|(?P<text>{SIMPLE})|(?P<word>True|False|None)\b|(?P<loose>{LOOSE}))"
+    rf"{BLANK}(?:(?P<comma>,)|(?=\}}))"
 )
+WORD = r"[A-Za-z_$][\w$]*+(?:[.-][\w$]++)*+"
+COLON = r"(?:[ \t\r\n\ufeff\u00a0\u200b]|\\[nrt])*+:"  # after a key
+PLAIN_WORDS = ("true", "false", "null")
 _TOKENS = (
     # The same, with a comma too many at the end of an object; only where it pays to look for it.
-    rf"(?P<flat>\{{(?:{_PAIR}(?:,{_PAIR})*+(?P<spare>,{_BLANK})?|{_BLANK})\}}|{_ARRAY})",
-    rf"(?P<commas>,(?:{_BLANK},)++)",
+    rf"(?P<flat>\{{(?:{_PAIR}(?:,{_PAIR})*+(?P<spare>,{BLANK})?|{BLANK})\}}|{_ARRAY})",
+    rf"(?P<commas>,(?:{BLANK},)++)",
     r"(?P<mark>[{}\[\],:])",
-    rf"(?P<text>{_TEXT})",
-    rf"(?P<number>{_NUMBER})",
+    rf"(?P<text>{TEXT})",
+    rf"(?P<number>{NUMBER})",
     r"(?P<infinite>-?Infinity\b|NaN\b)",
-    r"(?P<word>[A-Za-z_$][\w$]*+(?:[.-][\w$]++)*+)",
-    rf"(?P<loose>{_LOOSE})",
+    rf"(?P<word>{WORD})",
+    rf"(?P<loose>{LOOSE})",
     r"(?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')",
     r"(?P<curly>[“”„‟][^“”„‟]*+[“”„‟]|[‘’‚‛][^‘’‚‛]*+[‘’‚‛])",
     rf"(?P<control>{_UNSEEN})",
@@ -106,8 +110,8 @@ def lexicon(speech: Speech) -> Lexicon:
         f"(?P<control>{_UNSEEN})",
     )
     return Lexicon(
-        re.compile(f"{_BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
-        re.compile(f"{_BLANK}(?:{'|'.join(parts)})", re.DOTALL),
+        re.compile(f"{BLANK}(?:{'|'.join(tokens)})", re.DOTALL),
+        re.compile(f"{BLANK}(?:{'|'.join(parts)})", re.DOTALL),
         re.compile(_PAIRS),
         # A token that begins like a quote is looked at before quotes are.
         re.compile(

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json
-from ..rules.providers import CANNOT, STATES, Provider, Providers, shipped
+from ..rules.providers import CANNOT, STATES, Provider, ProviderError, Providers, read_providers, shipped
 from ..rules.regex import compile_regex
 from .contract import Event, Verified, verify
 from .definitions import Declared, check_unique, declared, narrowed
@@ -47,15 +48,18 @@ class Lowered(Struct, frozen=True):
         Raises:
             InputError: the tools were given by name, which cannot be sent.
         """
-        if isinstance(self.tools, Mapping) or any(isinstance(each, str) for each in self.tools):
+        tools = self.tools
+        if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list):
+            tools = tools["tools"]
+        if isinstance(tools, Mapping) or any(isinstance(each, str) for each in tools):
             raise InputError("the tools were given by name; give their definitions, in the provider's form")
-        request = dict(self.body)
-        if self.tools:
-            here: dict[str, Any] = request
+        request: dict[str, Any] = dict(self.body)
+        if tools:
+            here = request
             for key in self.tools_at[:-1]:
                 here[key] = dict(here.get(key, {}))
                 here = here[key]
-            here[self.tools_at[-1]] = list(self.tools)
+            here[self.tools_at[-1]] = list(tools)
         return request
 
     def verify(self, calls: Iterable[Any]) -> Verified:
@@ -102,7 +106,7 @@ def lower(
     thinking: str | None = None,
     parallel: bool | None = None,
     mode: str = "hard",
-    hosted: Iterable[str] = (),
+    hosted: Sequence[str] = (),
     history_has_tool_blocks: bool = False,
     providers: Providers | None = None,
 ) -> Lowered:
@@ -126,6 +130,8 @@ def lower(
         SchemaError: `tools` is no list of tools.
     """
     table = providers if providers is not None else shipped()
+    if not isinstance(table, Providers):
+        raise InputError(f"`providers` is a table that was read, not `{type(table).__name__}`")
     spec = find_provider(provider, table)
     state = _one_of("thinking", thinking if thinking is not None else "default", STATES)
     _one_of("mode", mode, ("hard", "soft"))
@@ -133,6 +139,8 @@ def lower(
         raise InputError(f"`parallel` is true, false or nothing, not `{type(parallel).__name__}`")
     if model is not None and type(model) is not str:
         raise InputError(f"the model id must be text, not `{type(model).__name__}`")
+    if not isinstance(hosted, list | tuple) or any(type(each) is not str for each in hosted):
+        raise InputError("`hosted` is a list of types")
     tools = tools if isinstance(tools, Mapping | list | tuple) else _listed(tools)
     have = declared(tools)
     wanted = _read(choice)
@@ -158,7 +166,8 @@ class _Lowering(Struct, frozen=True):
         if not self.have.names and not self.hosted:
             if wanted.forces:
                 raise ContractViolation("no_tools_offered", "a call is required, and no tool is offered")
-            return self._made({}, _Wanted(wanted.kind), "exact", names=(), parallel=None)
+            nothing = self.spec.empty
+            return self._made(nothing, _Wanted("none"), "exact", names=(), parallel=None)
         wanted, events = self._known(wanted)
         if wanted.kind == "none":
             return self._none(events, parallel)
@@ -171,6 +180,8 @@ class _Lowering(Struct, frozen=True):
         way = self.spec.choices.get(wanted.kind)
         if wanted.kind == "hosted" and wanted.tag not in self.spec.hosted:
             way = None
+        if wanted.kind in ("tool", "custom") and wanted.names[0] in self.have.deferred:
+            way = None  # it is not loaded yet, and no choice can name it
         names: tuple[str, ...] | None = None
         if way in ("only", "filter"):
             names = wanted.names
@@ -190,10 +201,8 @@ class _Lowering(Struct, frozen=True):
                 name = wanted.names[0]
                 if name not in self.have.names:
                     raise _not_offered(name, self.have.names)
-                custom = name in self.have.custom and "custom" in self.spec.choices
-                return _Wanted(
-                    "custom" if custom or wanted.kind == "custom" else "tool", wanted.names
-                ), events
+                custom = name in self.have.custom or (wanted.kind == "custom" and name in self.have.bare)
+                return _Wanted("custom" if custom else "tool", wanted.names), events
             case "hosted" | "mcp":
                 if wanted.tag not in self.hosted:
                     raise _not_offered(wanted.tag, (*self.have.names, *self.hosted))
@@ -205,13 +214,15 @@ class _Lowering(Struct, frozen=True):
                     for each in wanted.beside
                     if each.tag in self.hosted and (filtered or each.kind in self.spec.choices)
                 )
-                strange = [name for name in wanted.names if name not in known]
+                late = frozenset() if filtered else self.have.deferred
+                strange = [name for name in wanted.names if name not in known or name in late]
                 strange += [each.tag for each in wanted.beside if each not in beside]
                 events += [
                     Event("unknown_name", name, f"`{name[:64]}` is allowed and not offered")
                     for name in dict.fromkeys(strange)
                 ]
                 chosen = frozenset(wanted.names)
+                chosen -= late
                 left = tuple(name for name in self.have.names if name in chosen)
                 if not (left or beside):
                     empty = "none of the allowed tools is offered"
@@ -248,7 +259,9 @@ class _Lowering(Struct, frozen=True):
         if not soft:
             raise ContractViolation(code, _cannot(code, self.spec, model))
         events.append(Event("degraded_to_auto", "", _cannot(code, self.spec, model)))
-        names = wanted.names if wanted.kind in ("tool", "custom", "allowed-required") else None
+        names = None if wanted.kind == "required" else wanted.names
+        if wanted.kind in ("hosted", "mcp"):
+            names, wanted = (), replace(wanted, beside=(wanted,))
         way = self.spec.choices["auto"]
         return self._made(
             way, wanted, "advisory", names=names, events=events, parallel=parallel, sent=_Wanted("auto")
@@ -270,7 +283,9 @@ class _Lowering(Struct, frozen=True):
         tools = self.tools
         if names is not None:
             tools = narrowed(tools, frozenset((*names, *(each.tag for each in wanted.beside))))
-        offered = self.have.names if names is None else names
+        offered = (*self.have.names, *self.hosted)
+        if names is not None:
+            offered = (*names, *(each.tag for each in wanted.beside))
         filled = sent or wanted
         body = self._filled(way, filled, offered)
         if parallel is not None and wanted.kind != "none":
@@ -282,9 +297,15 @@ class _Lowering(Struct, frozen=True):
             guarantee,
             tuple(said),
             dict(self.spec.beside),
-            wanted.names if wanted.kind.startswith("allowed") else offered,
+            (*wanted.names, *(each.tag for each in wanted.beside))
+            if wanted.kind.startswith("allowed")
+            else offered,
             wanted.kind,
-            wanted.names[0] if wanted.kind in ("tool", "custom") else None,
+            wanted.names[0]
+            if wanted.kind in ("tool", "custom")
+            else wanted.tag
+            if wanted.kind in ("hosted", "mcp")
+            else None,
             parallel,
             self.spec.tools_at,
         )
@@ -310,7 +331,7 @@ class _Lowering(Struct, frozen=True):
     def _filled(
         self, template: Mapping[str, Any], wanted: _Wanted, offered: tuple[str, ...]
     ) -> dict[str, Json]:
-        values: dict[str, Json] = {"$offered": list(offered)}
+        values: dict[str, Json] = {"$offered": [name for name in offered if name in self.have.names]}
         if wanted.kind.startswith("allowed"):
             values["$names"] = list(wanted.names)
             entries = [*(_Wanted("tool", (name,)) for name in wanted.names), *wanted.beside]
@@ -359,6 +380,18 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
+def read_table(document: object, base: Providers | None = None) -> Providers:
+    """A table of providers as `rules/providers.yaml` has it; it adds to `base`, the shipped one where None.
+
+    Raises:
+        InputError: it has faults; all of them are named.
+    """
+    try:
+        return read_providers(document, base if base is not None else shipped())
+    except ProviderError as error:
+        raise InputError(f"the table of providers: {error}") from error
+
+
 def find_provider(name: object, table: Providers) -> Provider:
     spec = table.find(name) if type(name) is str else None
     if spec is None:
@@ -378,7 +411,10 @@ def _one_of(what: str, value: object, allowed: tuple[str, ...]) -> str:
 def _listed(tools: object) -> list[Any]:
     if isinstance(tools, str | bytes) or not isinstance(tools, Iterable):
         raise InputError("`tools` is a list of names or definitions")
-    return list(tools)
+    try:
+        return list(tools)
+    except Exception as error:
+        raise InputError(f"the tools cannot be read: {type(error).__name__}") from error
 
 
 def _read(choice: object) -> _Wanted:

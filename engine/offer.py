@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..rules.palettes import Always, Filter, Force
-from ..rules.providers import CANNOT, Providers, shipped
+from ..rules.providers import Providers
 from ..rules.toolnames import ToolName
 from .condition import Closure, Env, Names, compile_condition
 from .contract import Event
 from .definitions import check_unique
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
 from .ir import RuleSet
-from .lowering import find_provider
-from .palette import ToolPalette
+from .palette import Source, ToolPalette
 from .plan import glob_matches, matches_model
+from .state import short
 
 
 class Asked(Struct, frozen=True):
@@ -46,17 +46,20 @@ class Stage(Struct, frozen=True):
 
 
 class Forced(Struct, frozen=True):
-    """What a turn knows of forced tools: requests that forced them, and results, good or not, by name."""
+    """What a turn knows of forced tools: requests that forced them, and results, good or not, by short name.
+
+    `full`: there were more requests than are counted.
+    """
 
     asked: Mapping[str, int] = {}
     answered: Mapping[str, bool] = {}
+    full: bool = False
 
 
 class Served(Struct, frozen=True):
-    """Who answers the request, where the host says so: then what cannot be forced is found here."""
+    """Who answers the request, where the host says so: then what it cannot be asked for is found here."""
 
     provider: str
-    model: str | None = None
     thinking: str | None = None
     providers: Providers | None = None
 
@@ -118,7 +121,7 @@ class Offering:
         forced: Forced | None = None,
         stages: Sequence[Stage] = (),
         served: Served | None = None,
-        source: object = None,
+        source: Source | None = None,
     ) -> ToolPalette:
         """The palette of one request over the registered names, in their order.
 
@@ -128,21 +131,13 @@ class Offering:
             ContractViolation: it cannot be honoured; `code` says why.
         """
         check_unique(registered)
+        run = _Run(registered, asked)
         holding = [(rule, rule.holds(env)) for rule in self._rules]
-        events: list[Event] = []
-        force = self._force(holding, env, forced or Forced(), events)
-        if force is not None and force.tool not in registered:
-            raise _not_registered(force, registered)
-        run = _Run(registered, asked, events)
-        run.spared = frozenset(
-            name
-            for rule, holds in holding
-            if holds
-            for always in rule.always
-            for each in always.names
-            for name in registered
-            if _fits(each, name)
-        )
+        force = self._force(holding, env, forced or Forced(), run)
+        for rule, holds in holding:
+            if holds:
+                for always in rule.always:
+                    run.spare(rule.name, always)
         for rule, holds in holding:
             for each in rule.filters:
                 # What is unknown takes effect where it only takes tools away for good.
@@ -157,7 +152,7 @@ class Offering:
         holding: list[tuple[_Rule, bool | None]],
         env: Env,
         known: Forced,
-        events: list[Event],
+        run: _Run,
     ) -> _Standing | None:
         """The force in effect: those that fit, without those released in this turn; None, or a refusal."""
         standing: list[_Standing] = []
@@ -170,9 +165,10 @@ class Offering:
                     standing.append(_Standing(force.tool, force.soft, rule.name))
                 else:
                     said = f"`{force.tool[:64]}` is not forced any more in this turn"
-                    event = Event("released", released, said)
-                    if event not in events:
-                        events.append(event)
+                    run.say(Event("released", released, said))
+        for each in standing:
+            if each.tool not in run.known:
+                raise _not_registered(each, run.registered)
         if not standing:
             return None
         tools = list(dict.fromkeys(each.tool for each in standing))
@@ -182,40 +178,52 @@ class Offering:
         listed = ", ".join(f"`{each.tool[:64]}` by {each.rule}" for each in standing)
         if not all(each.soft for each in standing):
             raise ContractViolation("force_conflict", f"two tools are forced at once: {listed}")
-        events.append(Event("force_conflict", "", f"none is forced, since two were: {listed}"))
+        run.say(Event("force_conflict", "", f"none is forced, since two were: {listed}"))
         return None
 
     def _settled(
-        self, run: _Run, force: _Standing | None, served: Served | None, source: object
+        self, run: _Run, force: _Standing | None, served: Served | None, source: Source | None
     ) -> ToolPalette:
         """The palette that the stages left, with the forced tool in it."""
         names = run.names
-        events = run.events
-        tool = None
-        soft = False
         if force is not None:
-            tool, soft = force.tool, force.soft
-            if tool in run.excluded:
-                rule = run.excluded[tool]
+            if force.tool in run.excluded:
+                rule = run.excluded[force.tool]
                 raise ForcedToolUnavailable(
                     "forced_excluded_by_hard_filter",
-                    f"`{tool[:64]}` is forced by {force.rule} and excluded by the hard filter {rule}",
-                    tool,
+                    f"`{force.tool[:64]}` is forced by {force.rule} and excluded by the hard filter {rule}",
+                    force.tool,
                     run.registered,
                     (force.rule, rule),
                 )
-            if tool not in names:
-                kept = {*names, tool}
+            if force.tool not in names:
+                kept = {*names, force.tool}
                 names = tuple(each for each in run.registered if each in kept)
-                events.append(Event("reinstated", tool, f"`{tool[:64]}` is forced, so it is offered again"))
-            if served is not None and (cannot := _cannot_force(served)) is not None:
-                if not soft:
-                    raise ContractViolation(
-                        "provider_cannot_force", f"`{tool[:64]}` is forced by {force.rule}: {cannot}"
-                    )
-                events.append(Event("degraded_to_auto", "", f"`{tool[:64]}` is not forced: {cannot}"))
-                tool, soft = None, False
-        return ToolPalette(names if run.narrowed else None, tool, soft, tuple(events), run.registered, source)
+                run.say(
+                    Event("reinstated", force.tool, f"`{force.tool[:64]}` is forced, so it is offered again")
+                )
+
+        def made(forced: _Standing | None) -> ToolPalette:
+            return ToolPalette(
+                names if run.narrowed else None,
+                None if forced is None else forced.tool,
+                forced is not None and forced.soft,
+                tuple(run.events),
+                run.registered,
+                source,
+                run.asked.model,
+            )
+
+        palette = made(force)
+        if served is None or source is None:
+            return palette
+        # What the provider cannot be asked for is refused as when the request is made.
+        lowered = palette.to(served.provider, thinking=served.thinking, providers=served.providers)
+        degraded = next((each for each in lowered.events if each.code == "degraded_to_auto"), None)
+        if degraded is None:
+            return palette
+        run.say(degraded)
+        return made(None)
 
 
 class _Standing(Struct, frozen=True):
@@ -229,21 +237,42 @@ class _Standing(Struct, frozen=True):
 class _Run:
     """One composition: what is left, and what hard filters excluded, by the filter that did."""
 
-    def __init__(self, registered: tuple[str, ...], asked: Asked, events: list[Event]) -> None:
+    def __init__(self, registered: tuple[str, ...], asked: Asked) -> None:
         self.registered = registered
+        self.known = frozenset(registered)
         self.asked = asked
-        self.events = events
         self.names = registered
         self.narrowed = False
-        self.spared: frozenset[str] = frozenset()  # from what is not hard
         self.excluded: dict[str, str] = {}
+        self._events: dict[Event, None] = {}
+        self._spared: frozenset[str] = frozenset()  # from what is not hard
+
+    @property
+    def events(self) -> list[Event]:
+        """What is to be reported, each once, in order."""
+        return list(self._events)
+
+    def say(self, event: Event) -> None:
+        self._events[event] = None
+
+    def spare(self, rule: str, always: Always) -> None:
+        """These survive every filter that is not hard."""
+        self._spared |= self._named(rule, always.names)
 
     def filter(self, rule: str, each: Filter) -> None:
         """A filter of a palette block."""
-        for name in each.names:
-            if not name.glob and name.text not in self.registered:
-                self._unknown(name.text, rule)
-        self._keep(frozenset(name for name in self.registered if passes(each, name)), rule, each.hard)
+        named = self._named(rule, each.names)
+        self._keep(self.known - named if each.drops else named, rule, each.hard)
+
+    def _named(self, rule: str, names: tuple[ToolName, ...]) -> frozenset[str]:
+        """The registered tools that a list names; the others are reported."""
+        exact = frozenset(each.text for each in names if not each.glob)
+        for each in names:
+            if not each.glob and each.text not in self.known:
+                self._unknown(each.text, rule)
+        globs = [each.text for each in names if each.glob]
+        fitting = (name for name in self.registered if any(glob_matches(glob, name) for glob in globs))
+        return (exact & self.known) | (frozenset(fitting) if globs else frozenset())
 
     def stage(self, stage: Stage) -> None:
         """A filter of the host."""
@@ -255,14 +284,15 @@ class _Run:
             what = f"the stage `{stage.name}` failed: {type(error).__name__}"
             if stage.hard:
                 raise ContractViolation("hard_filter_failed", what) from error
-            self.events.append(Event("stage_failed", stage.name, what))
+            self.say(Event("stage_failed", stage.name, what))
             return
         if kept is None:
             return
+        allowed = frozenset(given)
         for name in kept:
-            if name not in given:
+            if name not in allowed:
                 self._unknown(name, stage.name)
-        self._keep(frozenset(kept) & frozenset(given), stage.name, stage.hard)
+        self._keep(frozenset(kept) & allowed, stage.name, stage.hard)
 
     def _keep(self, kept: frozenset[str], rule: str, hard: bool) -> None:
         self.narrowed = True
@@ -271,13 +301,11 @@ class _Run:
                 if name not in kept:
                     self.excluded.setdefault(name, rule)
         else:
-            kept |= self.spared
+            kept |= self._spared
         self.names = tuple(name for name in self.names if name in kept)
 
     def _unknown(self, name: str, rule: str) -> None:
-        event = Event("unknown_name", name, f"{rule} names `{name[:64]}`, which it cannot offer")
-        if event not in self.events:
-            self.events.append(event)
+        self.say(Event("unknown_name", name, f"{rule} names `{name[:64]}`, which it cannot offer"))
 
 
 def passes(statement: Filter, tool: str) -> bool:
@@ -288,21 +316,12 @@ def passes(statement: Filter, tool: str) -> bool:
 
 def _released(force: Force, known: Forced) -> str | None:
     """Why a force holds no more in this turn, or None where it does."""
-    good = known.answered.get(force.tool)
+    tool = short(force.tool)
+    good = known.answered.get(tool)
     if good if force.until_success else good is not None:
         return "called"
-    return "budget" if known.asked.get(force.tool, 0) >= force.most else None
-
-
-def _cannot_force(served: Served) -> str | None:
-    """Why the provider cannot force a tool, or None where it can."""
-    table = served.providers or shipped()
-    spec = find_provider(served.provider, table)
-    answer = table.answer(spec, served.model, served.thinking or "default", "tool")
-    if answer in ("ok", "quiet") and "tool" in spec.choices:
-        return None
-    state = "" if answer == CANNOT else " while it thinks"
-    return f"{spec.title} cannot force a call with this model{state}"
+    asked = known.asked.get(tool, force.most if known.full else 0)
+    return "budget" if asked >= force.most else None
 
 
 def _texts(chosen: Iterable[str]) -> tuple[str, ...]:

@@ -15,10 +15,28 @@ from ..rules.providers import Providers
 from .contract import Event, Verified, verify
 from .definitions import check_unique, declared, narrowed
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
-from .lowering import Lowered, lower
+from .lowering import Lowered, lower, read_table
 from .tools import own_copy
 
-__all__ = ["Lowered", "ToolPalette", "lower"]
+__all__ = ["Lowered", "ToolPalette", "lower", "read_table"]
+
+
+class Source:
+    """The definitions that a palette was made over: shared, not to be changed, and no part of its value."""
+
+    __slots__ = ("tools",)
+
+    def __init__(self, tools: Any) -> None:
+        self.tools = tools
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Source)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "Source()"
 
 
 class ToolPalette(Struct, frozen=True):
@@ -26,7 +44,8 @@ class ToolPalette(Struct, frozen=True):
 
     `names`: in the order of the registry; None: every tool, as if there were no palette; empty: no tool.
     `forced`: the tool that must be called. `soft`: it may be let go where the provider cannot force it.
-    `events`: what happened on the way. `registered`: the names that it was made over, where they are known.
+    `events`: what happened on the way. `registered`: the names that it was made over, where they are known,
+    and `source` their definitions. `model`: the one that is asked, where it is known.
     """
 
     names: tuple[str, ...] | None = None
@@ -34,14 +53,16 @@ class ToolPalette(Struct, frozen=True):
     soft: bool = False
     events: tuple[Event, ...] = ()
     registered: tuple[str, ...] | None = None
-    source: Any = None  # the definitions that it was made over
+    source: Source | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         names: Any = self.names  # typed for those who read it; anybody may give another iterable
         if names is not None:
             force_setattr(self, "names", _names(names))
         if self.forced is not None and (type(self.forced) is not str or not self.forced.strip()):
-            raise ContractViolation("force_name_invalid", f"a forced tool has a name, not {self.forced!r}")
+            what = "an empty one" if type(self.forced) is str else f"`{type(self.forced).__name__}`"
+            raise ContractViolation("force_name_invalid", f"a forced tool has a name, not {what}")
 
     def __contains__(self, name: object) -> bool:
         """Is a tool offered?"""
@@ -59,8 +80,9 @@ class ToolPalette(Struct, frozen=True):
         have = declared(tools)
         check_unique(have.names)
         known = have.offered
+        registry = frozenset(known)
         if self.forced is not None:
-            if self.forced not in known:
+            if self.forced not in registry:
                 raise _unavailable("forced_not_registered", self.forced, "registered", known)
             if self.names is not None and self.forced not in self.names:
                 raise _unavailable("forced_not_offered", self.forced, "offered", self.names)
@@ -70,10 +92,10 @@ class ToolPalette(Struct, frozen=True):
             events += tuple(
                 Event("unknown_name", name, f"`{name[:64]}` is not registered")
                 for name in names
-                if name not in known
+                if name not in registry
             )
             names = tuple(name for name in known if name in offered)
-        return replace(self, names=names, events=events, registered=known, source=tools)
+        return replace(self, names=names, events=events, registered=known, source=Source(tools))
 
     @property
     def tools(self) -> Any:
@@ -84,7 +106,8 @@ class ToolPalette(Struct, frozen=True):
         """
         if self.source is None:
             raise InputError("the palette knows no tools: give them to `check`")
-        return own_copy(self.source if self.names is None else narrowed(self.source, frozenset(self.names)))
+        tools = self.source.tools
+        return own_copy(tools if self.names is None else narrowed(tools, frozenset(self.names)))
 
     def to(
         self,
@@ -106,15 +129,15 @@ class ToolPalette(Struct, frozen=True):
             raise InputError("the palette knows no tools: give them to `check`")
         # An empty palette offers nothing; only a history with calls may need the tools declared all the same.
         nothing = self.names == () and self.forced is None
-        keep = nothing and history_has_tool_blocks and self.source is not None
+        keep = nothing and history_has_tool_blocks
         choice: Any = "none" if nothing else "auto"
         if self.forced is not None:
-            choice = _named(self.forced, declared(self.source).hosted)
+            choice = _named(self.forced, declared(self.source.tools).hosted)
         return lower(
             provider,
             choice=choice,
-            tools=own_copy(self.source) if keep else self.tools,
-            model=model,
+            tools=own_copy(self.source.tools) if keep else self.tools,
+            model=model if model is not None else self.model,
             thinking=thinking,
             parallel=parallel,
             mode="soft" if self.soft else "hard",
@@ -125,21 +148,23 @@ class ToolPalette(Struct, frozen=True):
     def verify(self, calls: Iterable[Any], *, parallel: bool | None = None) -> Verified:
         """What an answer made of the palette, by its calls alone: names, or calls as a provider writes them.
 
+        A tool that the provider runs leaves no call: where it is forced, give its items too (`mcp_call`).
+
         Raises:
             InputError: an entry names no tool.
         """
         offered = self.registered if self.names is None else self.names
         none = self.names == () and self.forced is None
-        forced = self.forced
-        if forced is not None and self.source is not None and forced in declared(self.source).hosted:
-            forced = None  # the provider runs it: there is no call to see
-        return verify(calls, offered, forced=forced, none=none, parallel=parallel)
+        return verify(calls, offered, forced=self.forced, none=none, parallel=parallel)
 
 
 def _names(names: Any) -> tuple[str, ...]:
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
         raise InputError("the names of a palette are a list of texts")
-    given = tuple(names)
+    try:
+        given = tuple(names)
+    except Exception as error:
+        raise InputError(f"the names of a palette cannot be read: {type(error).__name__}") from error
     if any(type(name) is not str for name in given):
         raise InputError("the names of a palette are a list of texts")
     # A set has no order that would be the same in every process.

@@ -23,7 +23,7 @@ from ..grammar.ast import (
     Word,
 )
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
-from ..rules.palettes import Always, Filter, Force, PaletteBlock
+from ..rules.palettes import Filter, Force, PaletteBlock, PaletteStatement
 from ..rules.toolnames import ToolName
 from .conditioncheck import check_condition
 from .conditionterms import shown
@@ -62,7 +62,7 @@ def check_palette_tools(palette: PaletteBlock, tools: tuple[str, ...], file: str
             names: tuple[ToolName, ...] = (ToolName(statement.tool, span=statement.span),)
             what = "every request that forces it is refused"
         else:
-            names, what = statement.names, "nothing is said of it"
+            names, what = statement.names, "this part of the list says nothing"
         for name in names:
             if not name.glob and name.text not in tools:
                 near = nearest(name.text, tools)
@@ -77,28 +77,34 @@ def check_palette_tools(palette: PaletteBlock, tools: tuple[str, ...], file: str
 
 
 def contradictions(palettes: Iterable[tuple[str, PaletteBlock]]) -> list[Diagnostic]:
-    """Forces and hard filters that always hold and cannot be honoured together; each at the later one."""
-    always = [
-        (file, each)
-        for file, palette in palettes
-        if palette.families is None and palette.condition is None
-        for each in palette.statements
-        if not isinstance(each, Always) and (isinstance(each, Filter) or each.condition is None)
-    ]
-    forces = [(file, each) for file, each in always if isinstance(each, Force)]
-    filters = [(file, each) for file, each in always if isinstance(each, Filter) and each.hard]
-    found: list[Diagnostic] = []
+    """Forces and hard filters that hold together and cannot be honoured together; each at the later force.
+
+    Those of one block hold together, and those of all blocks without a condition and families.
+    """
+    found: dict[Diagnostic, None] = {}
+    together: list[tuple[str, PaletteStatement]] = []
+    for file, palette in palettes:
+        own = [(file, each) for each in palette.statements]
+        found.update(dict.fromkeys(_clashes(own)))
+        if palette.families is None and palette.condition is None:
+            together += own
+    found.update(dict.fromkeys(_clashes(together)))
+    return list(found)
+
+
+def _clashes(statements: list[tuple[str, PaletteStatement]]) -> Iterator[Diagnostic]:
+    forces = [(file, each) for file, each in statements if isinstance(each, Force) and each.condition is None]
+    filters = [each for _, each in statements if isinstance(each, Filter) and each.hard]
     help_ = "give one of them a `when`, or take it away"
     for at, (file, force) in enumerate(forces):
         for _, other in forces[:at]:
             if other.tool != force.tool and not (other.soft and force.soft):
                 message = f"`{other.tool[:64]}` and `{force.tool[:64]}` are forced at once"
-                found.append(Diagnostic("G601", message, force.span, help=help_, file=file))
-        for _, each in filters:
-            if not passes(each, force.tool):
-                message = f"`{force.tool[:64]}` is forced, and a hard filter never offers it"
-                found.append(Diagnostic("G601", message, force.span, help=help_, file=file))
-    return found
+                yield Diagnostic("G601", message, force.span, help=help_, file=file)
+                break
+        if not all(passes(each, force.tool) for each in filters):
+            message = f"`{force.tool[:64]}` is forced, and a hard filter never offers it"
+            yield Diagnostic("G601", message, force.span, help=help_, file=file)
 
 
 def _of_a_call(condition: Condition) -> Iterator[Term]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
-from ..rules.kind import Title
+from ..rules.kind import Phase, Title
 from ..rules.palettes import Force
 from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
@@ -20,6 +20,7 @@ from .engine import Engine
 from .errors import CallgateError
 from .ir import PolicyRule, RuleSet
 from .packs import Library
+from .plan import glob_matches
 from .rulenames import fits
 from .selector import MISSING, pointer
 from .units import Unit, Written, all_units
@@ -97,22 +98,25 @@ def _context(case: TestCase) -> dict[str, Json] | None:
 
 
 def _named_tools(case: TestCase, unit: Unit) -> dict[str, Json]:
-    """The tools that a test of turns registers where it gives none: those that its file and it name."""
+    """The tools that a test of turns registers where it gives none: those that its files and it name."""
     names: dict[str, Json] = {}
-    for item in unit.items:
-        if isinstance(item, Written):
-            names.update((each.text, None) for each in item.block.names if not each.glob)
-    for palette in unit.palettes:
-        for each in palette.statements:
-            if isinstance(each, Force):
-                names[each.tool] = None
+    misspelt: list[str] = []  # what `rename` rules mend is no tool
+    for each in all_units((unit,)):
+        for item in each.items:
+            if isinstance(item, Written):
+                names.update((name.text, None) for name in item.block.names if not name.glob)
+                misspelt += item.spec.clauses.get("from", ()) if item.kind.phase is Phase.NAME else ()
+        for statement in (statement for palette in each.palettes for statement in palette.statements):
+            if isinstance(statement, Force):
+                names[statement.tool] = None
             else:
-                names.update((name.text, None) for name in each.names if not name.glob)
+                names.update((name.text, None) for name in statement.names if not name.glob)
     for step in case.steps:
         if isinstance(step, OfferStep):
             names.update((name, None) for name in step.names)
         elif isinstance(step, CallStep) and step.tool is not None:
-            names.setdefault(step.tool, None)
+            if not any(glob_matches(each, step.tool) for each in misspelt):
+                names.setdefault(step.tool, None)
     return names
 
 
@@ -122,7 +126,7 @@ def _offer(session: Session, step: OfferStep) -> list[str]:
         palette = session.offer()
     except CallgateError as error:
         return [f"the request is refused: {error}"]
-    got = session.engine.offers if palette.names is None else palette.names
+    got = palette.registered if palette.names is None else palette.names
     lines = []
     if set(got or ()) != set(step.names):
         lines = [f"wanted {_listed(step.names)}, got {_listed(got or ())}"]

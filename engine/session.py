@@ -5,8 +5,10 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import RLock
+from typing import cast
 
 from ..grammar.ast import Json
 from ..rules.providers import STATES, Providers
@@ -14,11 +16,13 @@ from . import state as memory
 from .condition import Env
 from .definitions import Tools
 from .domain import Limits, value_fault
-from .engine import Engine
+from .engine import Engine, Registry
 from .errors import ContractViolation, InputError
 from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
+from .plan import glob_matches
 from .state import Call, State, Turn
+from .tools import own_copy
 from .verdict import Verdict
 
 
@@ -45,7 +49,8 @@ class Session:
         self._stages = _stages(stages)
         self._text: str | None = None
         self._state = State() if state is None else memory.decode(state)
-        self._lock = RLock()  # a host stage may look at the session
+        self._lock = RLock()
+        self._busy = False
 
     @property
     def engine(self) -> Engine:
@@ -62,7 +67,7 @@ class Session:
         if text is not None and type(text) is not str:
             raise InputError(f"what the user said is text, not `{type(text).__name__}`")
         given = self._context if context is None else _context(context)
-        with self._lock:
+        with self._using():
             self._text = text
             self._context = given
             self._state.turn = Turn()
@@ -79,26 +84,24 @@ class Session:
         """What the next request offers and forces; call it before each. It holds until the next offer.
 
         `tools`: the registered ones from now on, where they changed. `provider` and `thinking`: who answers;
-        then what cannot be forced is found here, and else by `palette.to`.
+        then what it cannot be asked for is found here, and else by `palette.to`.
 
         Raises:
-            ContractViolation: it cannot be honoured; nothing is counted, and the model is not to be asked.
+            ContractViolation: it cannot be honoured; nothing is changed, and the model is not to be asked.
             SchemaError: the tools cannot be used.
         """
-        if provider is not None and type(provider) is not str:
-            raise InputError(f"the provider is a name, not `{type(provider).__name__}`")
         if thinking is not None and thinking not in STATES:
             raise InputError(f"`thinking` is one of {', '.join(STATES)}, not `{str(thinking)[:64]}`")
-        served = None if provider is None else Served(provider, self.model, thinking, providers)
-        with self._lock:
-            if tools is not None:
-                self._engine = self._engine.over(tools)
+        served = None if provider is None else Served(provider, thinking, providers)
+        with self._using():
+            engine = self._engine if tools is None else self._engine.over(tools)
+            palette = self._compose(engine, served)
             turn = self._state.turn
-            palette = self._compose(served, self._stages)
+            self._engine = engine
             turn.step += 1
-            turn.offered = palette.names
+            _keep_offer(turn, engine.registry, palette.names)
             if palette.forced is not None:
-                turn.asked[palette.forced] = turn.asked.get(palette.forced, 0) + 1
+                _count(turn, "asked", turn.asked, memory.short(palette.forced))
             return palette
 
     def call(self, tool: str, arguments: object, *, call_id: str, stop_reason: str | None = None) -> Verdict:
@@ -128,58 +131,78 @@ class Session:
         if type(ok) is not bool:
             raise InputError(f"`ok` is true or false, not `{type(ok).__name__}`")
         good = ok and not (isinstance(value, Mapping) and value.get("isError") is True)
-        with self._lock:
+        with self._using():
             turn = self._state.turn
             call = turn.calls.get(key)
             if call is None:
-                raise InputError(f"no call of this turn has the id `{key[:64]}`")
+                raise InputError(
+                    f"no call of this turn has the id `{call_id[:64]}`; the last {memory.CALLS} are kept"
+                )
             if call.answered:
                 return  # told again
             call.answered = True
-            for name in {call.sent, call.tool} & self._known():
-                turn.answered[name] = turn.answered.get(name, False) or (good and call.admitted)
-            if good and call.admitted:
-                for tools in (turn.after, self._state.after):
-                    if call.tool not in tools and call.tool in self._known():
-                        tools.append(call.tool)
+            good = good and call.admitted
+            for name in dict.fromkeys((call.sent, call.tool)):
+                if name in turn.answered or len(turn.answered) < memory.DIGESTS:
+                    turn.answered[name] = turn.answered.get(name, False) or good
+            if good:
+                _latch(turn.after, call.tool, turn.full)
+                if call.tool not in self._state.after:
+                    if len(self._state.after) < memory.DIGESTS:
+                        self._state.after.append(call.tool)
+                    else:
+                        self._state.full = True
 
     # Inside -----------------------------------------------------------------------------------
 
-    def _compose(self, served: Served | None, stages: Sequence[Stage]) -> ToolPalette:
-        offering = self._engine.offering(self.model)
-        names = self._engine.offers
-        turn = self._state.turn
-        if names is None:
-            if offering or stages:
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """One verb at a time; what runs inside of one, a stage or a hook of the host, cannot use another."""
+        with self._lock:
+            if self._busy:
+                raise InputError("a session cannot be used by what runs inside of its own verbs")
+            self._busy = True
+            try:
+                yield
+            finally:
+                self._busy = False
+
+    def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
+        offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
+        if registry is None:
+            if offering or self._stages:
                 raise InputError("a palette needs the tools: give them to the engine, the session or `offer`")
-            return ToolPalette()
+            return ToolPalette(model=self.model)
         step = turn.step + 1
         return offering.offer(
-            names,
+            registry.names,
             Env(self._context, _View(self._state, None, step)),
             Asked(self.model, self._context, self._text, step),
-            forced=Forced(turn.asked, turn.answered),
-            stages=stages,
+            forced=Forced(turn.asked, turn.answered, full="asked" in turn.full),
+            stages=self._stages,
             served=served,
-            source=self._engine.tools,
+            source=registry.source,
         )
 
-    def _offered(self) -> frozenset[str] | None:
-        """The names that calls may have now; None for every one."""
-        turn = self._state.turn
-        if turn.step:
-            return None if turn.offered is None else frozenset(turn.offered)
-        if self._engine.offers is None or not (self._engine.offering(self.model) or self._stages):
+    def _offers(self) -> Callable[[str], bool] | None:
+        """Whether a tool may be called now; None for every one."""
+        turn, registry = self._state.turn, self._engine.registry
+        if registry is None:
+            self._compose(self._engine, None)  # which says so, where there are palettes
             return None
-        # Nothing was offered in this turn: what the rules let through is all that there can be.
+        if turn.step and turn.registry == registry.digest:
+            if turn.offered is None:
+                return None
+            bits, places = int(turn.offered, 16), registry.places
+            return lambda name: name in places and bool(bits >> places[name] & 1)
+        if not (self._engine.offering(self.model) or self._stages):
+            return None
+        # Nothing of these tools was offered in this turn: there can be no more than the rules let through.
         try:
-            names = self._compose(None, self._stages).names
+            names = self._compose(self._engine, None).names
         except ContractViolation:
-            return frozenset()
-        return None if names is None else frozenset(names)
-
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._engine.offers or ())
+            return lambda _name: False
+        return None if names is None else frozenset(names).__contains__
 
     def _call(
         self, tool: str, arguments: object, call_id: str, stop_reason: str | None, *, text: bool
@@ -187,55 +210,90 @@ class Session:
         key = _id(call_id)
         if type(tool) is not str:
             raise InputError(f"the tool's name must be text, not `{type(tool).__name__}`")
-        with self._lock:
+        with self._using():
             turn = self._state.turn
             digest = memory.digest_of(tool, arguments)
             known = turn.calls.get(key)
-            if known is not None and (known.sent != tool[: memory.LONGEST_ID] or known.digest != digest):
-                raise InputError(f"the id `{key[:64]}` belongs to another call of this turn")
-            env = Env(self._context, _View(self._state, self._repeats(digest, known), turn.step, known))
+            if known is not None and (
+                known.sent != memory.short(tool) or digest is None or known.digest != digest
+            ):
+                raise InputError(f"the id `{call_id[:64]}` belongs to another call of this turn")
+            repeats = known.repeats if known is not None else _known(turn, "repeats", turn.repeats, digest)
+            view = _View(self._state, repeats, turn.step, known)
             verdict = self._engine.check_in(
                 tool,
                 arguments,
-                env,
+                Env(self._context, view),
                 model=self.model,
                 stop_reason=stop_reason,
-                offered=self._offered(),
+                offers=self._offers(),
                 text=text,
             )
-            if known is None:
-                self._remember(key, tool, digest, verdict)
+            self._remember(key, tool, digest, verdict, known, repeats)
             return verdict
 
-    def _repeats(self, digest: str | None, known: Call | None) -> int | None:
-        """How often this call was made before in this turn; None where that is not known."""
-        turn = self._state.turn
-        if digest is None or (turn.full and digest not in turn.repeats):
-            return None
-        before = turn.repeats.get(digest, 0)
-        return before - 1 if known is not None and before else before
-
-    def _remember(self, key: str, tool: str, digest: str | None, verdict: Verdict) -> None:
-        turn = self._state.turn
+    def _remember(
+        self,
+        key: str,
+        tool: str,
+        digest: str | None,
+        verdict: Verdict,
+        known: Call | None,
+        repeats: int | None,
+    ) -> None:
+        turn, name = self._state.turn, memory.short(verdict.tool)
         admitted = verdict.allowed or verdict.outcome == "asked"
-        turn.calls[key] = Call(tool[: memory.LONGEST_ID], verdict.tool[: memory.LONGEST_ID], digest, admitted)
-        if len(turn.calls) > memory.CALLS:
-            done = next((each for each, call in turn.calls.items() if call.answered), None)
-            del turn.calls[done if done is not None else next(iter(turn.calls))]
-        known = self._known()
-        if admitted and (verdict.tool in known or not known):
-            if verdict.tool in turn.counts or len(turn.counts) < memory.DIGESTS:
-                turn.counts[verdict.tool] = turn.counts.get(verdict.tool, 0) + 1
-        if digest is None:
-            return
-        if digest in turn.repeats or len(turn.repeats) < memory.DIGESTS:
-            turn.repeats[digest] = min(turn.repeats.get(digest, 0) + 1, memory.REPEATS)
-        else:
-            turn.full = True
+        if known is None:
+            known = Call(memory.short(tool), name, digest, False, False, repeats)
+            known.count = _known(turn, "counts", turn.counts, name)
+            turn.calls[key] = known
+            if len(turn.calls) > memory.CALLS:
+                done = next((each for each, call in turn.calls.items() if call.answered), None)
+                del turn.calls[done if done is not None else next(iter(turn.calls))]
+            _count(turn, "repeats", turn.repeats, digest)
+        if admitted and not known.admitted:  # told again, it may be let through now
+            known.admitted, known.tool = True, name
+            _count(turn, "counts", turn.counts, name)
+
+
+def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | None) -> None:
+    """What a request offers, as bits over the registry."""
+    turn.registry = None if registry is None else registry.digest
+    turn.offered = None
+    if registry is not None and names is not None:
+        offered = frozenset(names)
+        marks = ("1" if name in offered else "0" for name in reversed(registry.names))
+        turn.offered = f"{int(''.join(marks) or '0', 2):x}"
+
+
+def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> None:
+    """One more of a name; where there is no room for it, that is kept instead."""
+    if name is None:
+        return
+    if name in counts or len(counts) < memory.DIGESTS:
+        counts[name] = min(counts.get(name, 0) + 1, memory.REPEATS if what == "repeats" else memory.MOST)
+    elif what not in turn.full:
+        turn.full.append(what)
+
+
+def _known(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> int | None:
+    """How often a name was counted; None where that is not known."""
+    if name is None or (what in turn.full and name not in counts):
+        return None
+    return counts.get(name, 0)
+
+
+def _latch(after: list[str], name: str, full: list[str]) -> None:
+    if name in after:
+        return
+    if len(after) < memory.DIGESTS:
+        after.append(name)
+    elif "after" not in full:
+        full.append("after")
 
 
 class _View:
-    """What conditions see of a session. `known`: the call itself, where it was counted before."""
+    """What conditions see of a session; None where that is not known. `known`: the call, told before."""
 
     __slots__ = ("_known", "_state", "repeats", "step")
 
@@ -245,13 +303,30 @@ class _View:
         self.repeats = repeats
         self.step = step
 
-    def calls(self, tool: str) -> int:
-        known = self._known
-        again = known is not None and known.admitted and known.tool == tool
-        return self._state.turn.counts.get(tool, 0) - again
+    def calls(self, tool: str) -> int | None:
+        turn, known = self._state.turn, self._known
+        name = memory.short(tool)
+        if known is not None and known.tool == name:
+            return known.count
+        if _is_glob(tool):
+            if "counts" in turn.full:
+                return None
+            return sum(often for each, often in turn.counts.items() if glob_matches(tool, each))
+        return _known(turn, "counts", turn.counts, name)
 
-    def after(self, tool: str, in_turn: bool) -> bool:
-        return tool in (self._state.turn.after if in_turn else self._state.after)
+    def after(self, tool: str, in_turn: bool) -> bool | None:
+        state = self._state
+        names = state.turn.after if in_turn else state.after
+        full = "after" in state.turn.full if in_turn else state.full
+        if _is_glob(tool):
+            found = any(glob_matches(tool, each) for each in names)
+        else:
+            found = memory.short(tool) in names
+        return True if found else None if full else False
+
+
+def _is_glob(tool: str) -> bool:
+    return "*" in tool or "?" in tool
 
 
 def _id(call_id: object) -> str:
@@ -261,7 +336,7 @@ def _id(call_id: object) -> str:
         call_id.encode()
     except UnicodeEncodeError:
         raise InputError("a call's id holds half of a surrogate pair") from None
-    return call_id
+    return memory.short(call_id)
 
 
 def _context(context: object) -> Mapping[str, Json] | None:
@@ -272,7 +347,7 @@ def _context(context: object) -> Mapping[str, Json] | None:
     fault = value_fault(context, Limits())
     if fault is not None:
         raise InputError(f"the context cannot be used: {fault.message}")
-    return context
+    return cast("Mapping[str, Json]", own_copy(context))  # nobody changes it in the middle of a turn
 
 
 def _stages(stages: object) -> tuple[Stage, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from hashlib import blake2b
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -17,46 +18,58 @@ VERSION = 1
 CALLS = 128  # calls of a turn that wait for a result, or had one
 DIGESTS = 256  # different calls of a turn that are told apart, and tools that are counted
 REPEATS = 64  # where counting the same call ends
+MOST = 2**31  # where other counts end
 LONGEST_ID = 256  # characters of a call's id
+_SHORT = 48  # bytes of a name that is kept as it is
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Call(msgspec.Struct):
-    """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run."""
+    """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
+
+    `repeats` and `count`: what conditions saw of it when it was first told.
+    """
 
     sent: str
     tool: str
     digest: str | None
     admitted: bool
     answered: bool = False
+    repeats: Count | None = 0
+    count: Count | None = 0
 
 
 class Turn(msgspec.Struct):
     """What happened since the user spoke.
 
-    `step`: requests so far. `offered`: what the last one offered, None for every tool; `asked`: forced
-    requests by tool; `answered`: tools that a result came for, true where one was good. `counts`: admitted
-    calls by tool, `after`: tools with a good result. `repeats`: calls so far by digest; `full`: there were
-    more than are kept.
+    `step`: requests so far. `registry` and `offered`: what the last one offered, as the digest of the tools
+    and their places among them (bits, in hexadecimal), None for every tool. `asked`: forced requests by tool;
+    `answered`: tools that a result came for, true where one was good. `counts`: admitted calls by tool,
+    `after`: tools with a good result. `repeats`: calls so far by digest. `full`: which of these had to leave
+    something out. Names are as `short` gives them.
     """
 
-    step: int = 0
-    offered: tuple[str, ...] | None = None
-    asked: dict[str, int] = {}
+    step: Count = 0
+    registry: str | None = None
+    offered: str | None = None
+    asked: dict[str, Count] = {}
     answered: dict[str, bool] = {}
-    counts: dict[str, int] = {}
+    counts: dict[str, Count] = {}
     after: list[str] = []
     calls: dict[str, Call] = {}
-    repeats: dict[str, int] = {}
-    full: bool = False
+    repeats: dict[str, Count] = {}
+    full: list[str] = []
 
 
 class State(msgspec.Struct):
     """A session's memory. `after`: tools with a good result in the whole session."""
 
-    version: int = VERSION
-    turns: int = 0
+    version: Annotated[int, msgspec.Meta(ge=1)] = VERSION
+    turns: Count = 0
     turn: Turn = msgspec.field(default_factory=Turn)
     after: list[str] = []
+    full: bool = False  # there were more of them than are kept
 
 
 def encode(state: State) -> bytes:
@@ -64,12 +77,14 @@ def encode(state: State) -> bytes:
     return msgspec.json.encode(state)
 
 
-def decode(data: bytes | str) -> State:
+def decode(data: object) -> State:
     """The state that `encode` wrote.
 
     Raises:
         InputError: it is none, or a newer version wrote it.
     """
+    if not isinstance(data, bytes | str):
+        raise InputError(f"the state of a session is JSON text, not `{type(data).__name__}`")
     try:
         version = msgspec.json.decode(data, type=_Versioned).version
         if version > VERSION:
@@ -77,12 +92,20 @@ def decode(data: bytes | str) -> State:
                 f"the session's state has version {version}; this callgate knows up to {VERSION}: update it"
             )
         return msgspec.json.decode(data, type=State)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise InputError(f"this is no state of a session: {error}") from None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise InputError(f"this is no state of a session: {str(error)[:200]}") from None
 
 
 class _Versioned(msgspec.Struct):
     version: int
+
+
+def short(name: str) -> str:
+    """A name as it is kept: itself, or a digest where it is long or no text that could be written."""
+    data = name.encode("utf-8", "surrogatepass")
+    if len(data) <= _SHORT and (name.isascii() or data == name.encode("utf-8", "replace")):
+        return name
+    return f"#{blake2b(data, digest_size=12).hexdigest()}"
 
 
 def digest_of(tool: str, arguments: object) -> str | None:
@@ -96,6 +119,6 @@ def digest_of(tool: str, arguments: object) -> str | None:
             arguments = msgspec.json.decode(arguments)
     try:
         text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # what is no JSON value is refused where it is judged
         return None
-    return blake2b(text.encode(), digest_size=12, key=b"callgate.repeats").hexdigest()
+    return blake2b(text.encode(), digest_size=9, key=b"callgate.repeats").hexdigest()

@@ -12,7 +12,7 @@ from .selector import MISSING, get
 
 
 class TurnView(Protocol):
-    """What a session knows about the turn. `calls`: of a tool, in this turn; `repeats` None: not known."""
+    """What a session knows about the turn; None where that is not known. `calls`: of a tool, in this turn."""
 
     @property
     def step(self) -> int: ...
@@ -20,9 +20,9 @@ class TurnView(Protocol):
     @property
     def repeats(self) -> int | None: ...
 
-    def calls(self, tool: str) -> int: ...
+    def calls(self, tool: str) -> int | None: ...
 
-    def after(self, tool: str, in_turn: bool) -> bool: ...
+    def after(self, tool: str, in_turn: bool) -> bool | None: ...
 
 
 class ResultView(Protocol):
@@ -108,7 +108,7 @@ def _word(word: str, names: Names) -> Fixed | Getter:
             )
         case ["turn", "repeats"]:
             return lambda _arguments, _item, env: (
-                UNKNOWN if env is None or env.turn is None or env.turn.repeats is None else env.turn.repeats
+                UNKNOWN if env is None or env.turn is None else _or_unknown(env.turn.repeats)
             )
         case ["result", ("ok" | "text" | "exit_code") as field]:
             return _result(field)
@@ -142,11 +142,15 @@ def _function(function: Function, names: Names) -> Fixed | Getter:
         case "turn.calls", ((Word() | Text()) as tool,):
             name = name_of(tool)
             return lambda _arguments, _item, env: (
-                UNKNOWN if env is None or env.turn is None else env.turn.calls(name)
+                UNKNOWN if env is None or env.turn is None else _or_unknown(env.turn.calls(name))
             )
         case "runs", (Pointer() as pointer, Text(program)):
             return _runs(term_of(pointer, names), program, names.runs)
     return Fixed(UNKNOWN)
+
+
+def _or_unknown(count: int | None) -> Any:
+    return UNKNOWN if count is None else count
 
 
 def _measure(place: Fixed | Getter, kinds: tuple[type, ...]) -> Fixed | Getter:

@@ -416,6 +416,12 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "`force TOOL [once | until success] [at most N] [soft]` names one tool by its whole name, no "
             "glob; `once` and `until success` exclude each other; `N` is a whole number from 1 to 100.",
         ),
+        "G604": Code(
+            "a word of the language as a tool's name",
+            "`exclude a, hard` drops two tools, one of which is called `hard`. What makes a filter hard "
+            'stands without a comma: `exclude a hard`. A tool of this name is quoted: `exclude a, "hard"`.',
+            Severity.WARNING,
+        ),
         "G105": Code(
             "said twice",
             "A name is given twice in one file: two `family`, `let` or `default` statements for the "

@@ -35,6 +35,8 @@ def edits(left: str, right: str, most: int) -> int:
 def unknown_kind(statement: Statement, known: Iterable[str], file: str) -> Diagnostic:
     """No kind has this name. An error where it may be a misspelt permission, else a warning: it is inert."""
     word = statement.word.text
+    if word in FORMS[None]:
+        return unknown_statement(statement, "tool", (), file)
     guarded = next((name for name in GUARDED if edits(word.lower(), name, 2) <= 2), None)
     dangerous = guarded is not None or word.lower() in FOREIGN
     near = guarded or nearest(word, known)

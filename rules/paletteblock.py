@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..grammar.ast import Statement
+from ..grammar.ast import Statement, Word
 from ..grammar.diagnostics import Diagnostic, Severity
 from . import faults
 from .fitting import items_and_block, read_form, read_tool_names
@@ -33,7 +33,7 @@ def read_palette(statement: Statement, name: str, file: str) -> tuple[PaletteBlo
             statements.append(force)
             continue
         names, wrong = read_tool_names(fields.groups["tool"], file)
-        found += wrong
+        found += wrong + _misplaced(inner, fields, file)
         if form.word == "always":
             statements.append(Always(names, inner.span))
             continue
@@ -55,6 +55,22 @@ def read_palette(statement: Statement, name: str, file: str) -> tuple[PaletteBlo
         statement.span,
     )
     return block, found
+
+
+def _misplaced(statement: Statement, fields: Fields, file: str) -> list[Diagnostic]:
+    """`exclude a, hard`: a tool called `hard`, and probably not meant."""
+    return [
+        Diagnostic(
+            "G604",
+            f"here `{atom.text}` is the name of a tool",
+            atom.span,
+            Severity.WARNING,
+            f"write `{statement.word.text} TOOL hard` without the comma, or quote the tool's name",
+            file,
+        )
+        for atom in fields.groups["tool"]
+        if isinstance(atom, Word) and atom.text in ("hard", "soft", "once")
+    ]
 
 
 def _force(statement: Statement, fields: Fields, file: str) -> tuple[Force, list[Diagnostic]]:

@@ -5,12 +5,13 @@ Source: `docs/palettes.md`. The file is data; `engine/lowering.py` fills its tem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from cerberus import Validator
 from msgspec import Struct
 
@@ -45,6 +46,8 @@ class Provider(Struct, frozen=True):
     keeps_tools: bool = False
     beside: Mapping[str, Json] = MappingProxyType({})
     hosted: frozenset[str] = frozenset()
+    empty: Mapping[str, Json] = MappingProxyType({})
+    kin: frozenset[str] = frozenset()  # itself, and those that it is like
 
 
 class Model(Struct, frozen=True):
@@ -73,7 +76,7 @@ class Providers(Struct, frozen=True):
     def answer(self, provider: Provider, model: str | None, thinking: str, form: str) -> str:
         """Can the model be forced with this form? `ok`, `quiet`, or the code of the refusal."""
         for row in self.models:
-            if provider.name not in row.providers:
+            if not row.providers & provider.kin:
                 continue
             if row.matches is None or (model is not None and compile_regex(row.matches).search(model)):
                 if form not in row.forms:
@@ -83,6 +86,28 @@ class Providers(Struct, frozen=True):
 
 
 CANNOT = "provider_cannot_force"
+ANSWERS = ("ok", "quiet", CANNOT, "forced_with_thinking", "forced_with_extended_thinking")
+# How each choice may be made: by fields, or in one of these ways.
+_WAYS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "none": ("no-tools",),
+        "tool": ("only",),
+        "allowed-auto": ("filter",),
+        "allowed-required": ("filter",),
+    }
+)
+# What the fields of a choice must say, one of them.
+_WORDS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "tool": ("$name",),
+        "custom": ("$name",),
+        "hosted": ("$name",),
+        "mcp": ("$server",),
+        "allowed-auto": ("$names", "$entries"),
+        "allowed-required": ("$names", "$entries"),
+    }
+)
+_WORDS = ("$name", "$server", "$names", "$entries", "$offered")
 
 _NAMES = {"type": "list", "schema": {"type": "string", "empty": False}}
 _TEXT = {"type": "string", "empty": False}
@@ -116,15 +141,16 @@ _PROVIDER: Mapping[str, Any] = {
     "history": {"type": "string", "allowed": ["keeps-tools"]},
     "beside": _FIELDS,
     "hosted": _NAMES,
+    "empty": _FIELDS,
 }
 _MODEL: Mapping[str, Any] = {
-    "providers": {**_NAMES, "required": True},
+    "providers": {**_NAMES, "required": True, "minlength": 1},
     "matches": _TEXT,
     "force": {
         "type": "dict",
         "required": True,
         "keysrules": {"allowed": list(STATES)},
-        "valuesrules": {"type": "string", "regex": "[a-z_]+"},
+        "valuesrules": {"type": "string", "allowed": list(ANSWERS)},
     },
     "forms": {"type": "list", "allowed": list(FORCED)},
 }
@@ -156,24 +182,30 @@ def read_providers(document: object, base: Providers | None = None) -> Providers
     """
     if not isinstance(document, dict):
         raise ProviderError(f"the providers are a table, not `{type(document).__name__}`")
+    try:
+        table: Any = msgspec.json.decode(msgspec.json.encode(document))  # JSON, and ours alone
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise ProviderError(f"the table is no JSON value: {error}") from None
     validator = Validator(_TABLE)
-    if not validator.validate(document):
+    if not validator.validate(table):
         raise ProviderError("; ".join(_faults(validator.errors, "")))
     named = dict(base.named) if base is not None else {}
-    written: Mapping[str, Any] = document.get("providers", {})
+    written: Mapping[str, Any] = table.get("providers", {})
     wrong: list[str] = []
     for name, entry in written.items():
         provider = _provider(name, written, named, wrong)
         if provider is None:
             continue
+        wrong += _wrong_templates(provider)
         for each in (name, *entry.get("also", ())):
-            if each != name and each in written:
+            if each != name and (each in written or named.get(each, provider).name != name):
                 wrong.append(f"providers.{name}: `{each}` is another provider's name")
-            named[each] = provider
-    rows = tuple(_model(index, each, named, wrong) for index, each in enumerate(document.get("models", ())))
+            else:
+                named[each] = provider
+    rows = tuple(_model(index, each, named, wrong) for index, each in enumerate(table.get("models", ())))
     if wrong:
         raise ProviderError("; ".join(wrong))
-    reserved = frozenset(document.get("reserved", ()))
+    reserved = frozenset(table.get("reserved", ()))
     if base is not None:
         return Providers(named, (*rows, *base.models), reserved | base.reserved)
     return Providers(named, rows, reserved)
@@ -209,9 +241,12 @@ def _provider(
     pattern, longest = (known.pattern, known.longest) if known is not None else ("", 0)
     if "names" in fields:
         pattern, longest = fields["names"]["pattern"], fields["names"]["longest"]
+        if type(longest) is not int:
+            wrong.append(f"providers.{name}.names.longest: must be of integer type")
         _check_pattern(pattern, f"providers.{name}.names.pattern", wrong)
     choices = fields.get("choice", known.choices if known is not None else {})
     own = written[name]
+    kin = frozenset(seen) | (known.kin if known is not None else frozenset())
     return Provider(
         name,
         fields["title"],
@@ -224,7 +259,66 @@ def _provider(
         "history" in fields or (known is not None and known.keeps_tools),
         MappingProxyType(own.get("beside", {})),
         frozenset(fields.get("hosted", known.hosted if known is not None else ())),
+        MappingProxyType(fields.get("empty", known.empty if known is not None else {})),
+        kin,
     )
+
+
+def _wrong_templates(provider: Provider) -> list[str]:
+    """What would send something else than was chosen."""
+    wrong: list[str] = []
+    where = f"providers.{provider.name}.choice"
+    choices = provider.choices
+    if not isinstance(choices.get("auto"), dict):
+        wrong.append(f"{where}.auto: its fields must be said, if only as {{}}")
+    for choice, way in choices.items():
+        if isinstance(way, str):
+            if way not in _WAYS_OF.get(choice, ()):
+                wrong.append(f"{where}.{choice}: `{way}` is no way to make this choice")
+            continue
+        words = list(_words(way))
+        wrong += [f"{where}.{choice}: `{word}` stands for nothing" for word in words if word not in _WORDS]
+        wanted = _WORDS_OF.get(choice, ())
+        if wanted and not any(word in words for word in wanted):
+            wrong.append(f"{where}.{choice}: it says nowhere which: {' or '.join(wanted)}")
+        bare = [field for field, value in way.items() if value == "$name"]
+        if bare and not provider.word:
+            wrong.append(f"{where}.{choice}.{bare[0]}: a bare name may be read as a mode; say `word: true`")
+        if "$entries" in words and not _names_one(choices.get("tool")):
+            wrong.append(f"{where}.{choice}: `$entries` needs a `tool` with the field `tool_choice`")
+    only = [
+        choice for choice, way in choices.items() if way in ("only", "filter") and choice != "allowed-auto"
+    ]
+    if only and not isinstance(choices.get("required"), dict):
+        wrong.append(f"{where}.{only[0]}: it needs the fields of `required`")
+    switch = provider.parallel or {}
+    for choice in switch.get("choices", choices):
+        way = choices.get(choice)
+        for state in ("off", "on"):
+            for field, value in switch.get(state, {}).items():
+                other = way.get(field) if isinstance(way, dict) else None
+                if other is not None and not (isinstance(value, dict) and isinstance(other, dict)):
+                    wrong.append(
+                        f"providers.{provider.name}.parallel.{state}: `{field}` is a field of `{choice}`"
+                    )
+    return wrong
+
+
+def _words(template: Any) -> Iterator[str]:
+    """The texts of a template that begin with `$`. Iterative."""
+    todo = [template]
+    while todo:
+        here = todo.pop()
+        if isinstance(here, dict):
+            todo += here.values()
+        elif isinstance(here, list):
+            todo += here
+        elif isinstance(here, str) and here.startswith("$"):
+            yield here
+
+
+def _names_one(way: Any) -> bool:
+    return isinstance(way, dict) and isinstance(way.get("tool_choice"), dict)
 
 
 def _model(index: int, row: Mapping[str, Any], named: Mapping[str, Provider], wrong: list[str]) -> Model:

@@ -139,6 +139,10 @@ CODES_OF_CALLS: Mapping[str, str] = MappingProxyType(
             "The tool's name holds arguments or their markup, or a value is nothing but markup: "
             "what the model sent is not where it belongs."
         ),
+        "not_offered": (
+            "The call is for a tool that the request of its session did not offer. `docs/palettes.md` says "
+            "how palettes are made."
+        ),
         "unknown-tool": (
             "No registered tool has this name. The nearest name is proposed to the model and never taken."
         ),

@@ -45,7 +45,7 @@ def run(namespace: Namespace) -> int:
     if name in BUILT_IN:
         pages.append(f"{name} (a built-in rule)\n\n{_wrapped(BUILT_IN[name])}\n")
     if name in CODES_OF_CALLS:
-        pages.append(f"{name} (the code of an unrepairable call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
+        pages.append(f"{name} (the code of a refused call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
     if not pages:
         raise Unusable(_unknown(name))
     out("\n".join(pages))
@@ -134,7 +134,7 @@ def _list() -> str:
     lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
     lines += ["", "built-in rules"]
     lines += [f"  {name:<30} {_first_sentence(text)}" for name, text in BUILT_IN.items()]
-    lines += ["", "codes of unrepairable calls"]
+    lines += ["", "codes of refused calls"]
     lines += [f"  {name:<22} {_first_sentence(text)}" for name, text in CODES_OF_CALLS.items()]
     lines += ["", "diagnostics"]
     lines += [f"  {code:<6} {page.severity.value:<8} {page.title}" for code, page in CODES.items()]

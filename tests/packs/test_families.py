@@ -17,6 +17,7 @@ from callgate.engine.plan import matches_model
 from callgate.engine.ruletext import RuleText, read_rule_file
 from callgate.engine.units import Unit
 from callgate.grammar.span import Span
+from callgate.rules.testblock import CallStep
 
 PACKS = Path(__file__).parents[2] / "rules" / "packs"
 LISTS = sorted(Path(__file__).with_name("models").glob("*.tsv"))
@@ -66,7 +67,7 @@ def test_the_rules_of_a_family_do_nothing_for_other_models(pack: str) -> None:
     for case, block in unit.tests:
         tools = Library().document(unit.source.folder, case.tools) if case.tools is not None else None
         engine = callgate.compile("", tools=tools, packs=[pack])  # type: ignore[arg-type]
-        for step in case.calls:
+        for step in (each for each in case.steps if isinstance(each, CallStep)):
             tool = step.tool or block.names[0].text  # type: ignore[union-attr]
             for model in strangers:
                 check = engine.check_text if step.raw else engine.check

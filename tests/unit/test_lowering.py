@@ -11,7 +11,7 @@ import pytest
 
 from callgate import ContractViolation, ForcedToolUnavailable, InputError, SchemaError
 from callgate.engine.lowering import Lowered
-from callgate.engine.palette import lower
+from callgate.engine.palette import ToolPalette, lower, read_table
 from callgate.rules.providers import ProviderError, read_providers, shipped
 
 TOOLS = ["get_weather", "search"]
@@ -25,12 +25,18 @@ def code(provider: str, **options: Any) -> str:
     return caught.value.code
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", sorted({*PROVIDERS} - {"ai-sdk"}))
 @pytest.mark.parametrize("choice", ["auto", "none", {"allowed": ["x"], "mode": "auto"}])
 def test_without_tools_no_field_is_sent(provider: str, choice: Any) -> None:
     lowered = lower(provider, choice=choice, parallel=False)
     assert (lowered.body, list(lowered.tools), lowered.guarantee) == ({}, [], "exact")
     assert lowered.request() == {}
+
+
+def test_the_ai_sdk_is_told_that_there_is_none_for_else_it_takes_all() -> None:
+    body = {"toolChoice": "none", "activeTools": []}
+    assert lower("ai-sdk").body == body
+    assert ToolPalette([]).check(TOOLS).to("ai-sdk").body == body
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -96,7 +102,8 @@ def test_who_cannot_be_forced(
     soft = lower(provider, mode="soft", **options)
     assert soft.guarantee == "advisory"
     assert [str(each) for each in soft.events] == ["degraded_to_auto"]
-    assert soft.body == lower(provider, tools=list(soft.tools)).body
+    hosted = ["bash"] if isinstance(choice, dict) and "hosted" in choice else []
+    assert soft.body == lower(provider, tools=list(soft.tools), hosted=hosted).body
     assert not soft.verify([]).honoured or isinstance(choice, dict)
 
 
@@ -351,6 +358,118 @@ def test_a_lowered_choice_is_a_value() -> None:
     assert "thinking" in lowered.beside
 
 
+def test_what_the_provider_ran_is_seen_in_its_items() -> None:
+    tools: list[Any] = [{"type": "mcp", "server_label": "srv"}, {"type": "web_search_preview"}, RESPONSES[0]]
+    mcp = lower("openai.responses", choice={"mcp": {"server": "srv", "tool": "t"}}, tools=tools)
+    ran = {"type": "mcp_call", "name": "t", "server_label": "srv"}
+    assert mcp.verify([ran]).honoured
+    assert not mcp.verify([]).honoured
+    assert not mcp.verify(["get"]).honoured
+    hosted = lower("openai.responses", choice={"hosted": "web_search_preview"}, tools=tools)
+    assert hosted.verify([{"type": "web_search_call", "id": "1"}]).honoured
+    assert not hosted.verify([]).honoured
+    allowed: Any = {"allowed": [{"mcp": {"server": "srv"}}], "mode": "required"}
+    assert lower("openai.responses", choice=allowed, tools=tools).verify([ran]).honoured
+    assert lower("openai.responses", choice="required", tools=tools[:2]).verify([ran]).honoured
+    strange = lower("openai.responses", tools=tools[1:]).verify([ran])
+    assert [str(each) for each in strange.events] == ["call_not_offered:mcp:srv"]
+
+
+def test_tags_of_our_own_never_reach_the_wire() -> None:
+    tools: list[Any] = [{"type": "mcp", "server_label": "srv"}]
+    assert code("openai.responses", choice={"hosted": "mcp:srv"}, tools=tools) == "provider_cannot_force"
+    assert code("openai.responses", choice={"hosted": "evil"}, hosted=["evil"]) == "provider_cannot_force"
+    for hosted in ("file_search", 5, [1], None):
+        with pytest.raises(InputError):
+            lower("openai.responses", hosted=hosted)  # type: ignore[arg-type]
+
+
+def test_namespaces_and_deferred_tools_cannot_be_named() -> None:
+    tools: list[Any] = [
+        {"type": "namespace", "name": "crm", "tools": [{"type": "function", "name": "delete"}]},
+        {"type": "function", "name": "late", "defer_loading": True},
+        RESPONSES[0],
+    ]
+    with pytest.raises(ForcedToolUnavailable):
+        lower("openai.responses", choice={"tool": "crm"}, tools=tools)
+    assert code("openai.responses", choice={"tool": "late"}, tools=tools) == "provider_cannot_force"
+    allowed: Any = {"allowed": ["late", "crm", "get"], "mode": "auto"}
+    lowered = lower("openai.responses", choice=allowed, tools=tools)
+    sent: Any = lowered.body["tool_choice"]
+    assert sent["tools"] == [{"type": "function", "name": "get"}]
+    assert [str(each) for each in lowered.events] == ["unknown_name:late", "unknown_name:crm"]
+    palette = ToolPalette(["get"]).check(tools)
+    assert palette.tools == [RESPONSES[0]]
+
+
+def test_a_function_is_no_custom_tool_and_the_other_way_round() -> None:
+    tools: list[Any] = [
+        {"type": "function", "function": {"name": "f"}},
+        {"type": "custom", "custom": {"name": "c"}},
+    ]
+    lowered = lower("openai.chat", choice={"custom": "f"}, tools=tools)
+    assert lowered.body["tool_choice"] == {"type": "function", "function": {"name": "f"}}
+    assert code("groq", choice={"tool": "c"}, tools=tools) == "provider_cannot_force"
+    assert lower("openai.chat", tools=tools).verify([{"type": "custom", "custom": {"name": "c"}}]).honoured
+
+
+def test_a_definition_without_a_name_is_none() -> None:
+    with pytest.raises(SchemaError):
+        lower("openai.chat", choice="required", tools=[{"type": "function", "function": {}}])
+
+
+def test_a_soft_choice_of_a_tool_of_the_provider_is_narrowed_to_it() -> None:
+    tools: list[Any] = [{"type": "function", "function": {"name": "f"}}, {"type": "web_search"}]
+    lowered = lower("openai.chat", choice={"hosted": "web_search"}, tools=tools, mode="soft")
+    assert (lowered.tools, lowered.guarantee) == ([{"type": "web_search"}], "advisory")
+
+
+def test_both_spellings_of_geminis_functions_in_one_entry() -> None:
+    tools: list[Any] = [{"functionDeclarations": [{"name": "a"}], "function_declarations": [{"name": "b"}]}]
+    palette = ToolPalette(["a"]).check(tools)
+    assert palette.registered == ("a", "b")
+    assert palette.tools == [{"functionDeclarations": [{"name": "a"}]}]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "forced"),
+    [
+        ("deepseek", "deepseek/deepseek-r1", False),
+        ("deepseek", "deepseek-chat", True),
+        ("cohere", "CohereForAI/c4ai-command-r-plus", False),
+        ("cohere", "CohereLabs/c4ai-command-r-v01", False),
+        ("cohere", "cohere.command-r-v1:0", False),
+        ("cohere", "c4ai-command-r7b-12-2024", True),
+        ("cohere", "command-a-vision-07-2025", True),
+        ("qwen", "qvq-max", False),
+        ("qwen", "Qwen/Qwen3-8B-FP8", False),
+        ("qwen", "qwen3-30b-a3b:free", False),
+        ("qwen", "qwen3-vl-8b", False),
+        ("qwen", "Qwen3-Next-80B-A3B-Thinking", False),
+        ("qwen", "Qwen3-Next-80B-A3B-Instruct", True),
+        ("qwen", "qwen3-coder-plus", True),
+        ("anthropic", "claude_opus_5_5", False),
+        ("anthropic", "claude-5.5-opus", False),
+        ("anthropic", "anthropic/claude-opus-5-5:beta", False),
+        ("anthropic", "claude-opus-5-50", True),
+        ("anthropic", "claude-fable-5-20", True),
+        ("anthropic", "claude-3-7-sonnet", True),
+        ("anthropic", "claude-opus-4-10", True),
+        ("kimi", "kimi-thinking-preview", False),
+        ("kimi", "moonshotai/Kimi-K2-Instruct-0905", True),
+        ("bedrock", "myclaudefan.llama", False),
+        ("bedrock", "anthropic.claude-v2:1", True),
+        ("bedrock", "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-v1:0", True),
+    ],
+)
+def test_model_ids_as_they_are_written(provider: str, model: str, forced: bool) -> None:
+    options: dict[str, Any] = {**NAMED, "model": model}
+    if forced:
+        assert lower(provider, **options).guarantee == "exact"
+    else:
+        assert code(provider, **options) == "provider_cannot_force"
+
+
 # The table
 
 
@@ -378,6 +497,14 @@ def test_a_table_of_ones_own_adds_to_the_shipped_one_and_wins() -> None:
     assert code("anthropic", **NAMED, model="claude-opus-5-5") == "provider_cannot_force"
 
 
+def like(**choice: Any) -> Any:
+    """A provider like one that ships, with other choices."""
+    return {"providers": {"acme": {"title": "Acme", "like": "groq", "choice": BASE | choice}}}
+
+
+BASE: dict[str, Any] = {"auto": {}, "required": {"tool_choice": {"type": "any"}}}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -402,16 +529,71 @@ def test_a_table_of_ones_own_adds_to_the_shipped_one_and_wins() -> None:
         ({"models": [{"providers": ["groq"], "matches": "(?=a)", "force": {}}]}, "models[0].matches"),
         ({"models": [{"providers": ["groq"], "force": {"sometimes": "ok"}}]}, "sometimes"),
         ({"surprise": 1}, "surprise: unknown field"),
+        (like(tool={"tool_choice": "$name"}), "a bare name may be read as a mode"),
+        (like(tool={"tool_choice": {"name": "it"}}), "it says nowhere which: $name"),
+        (like(tool={"tool_choice": {"name": "$nam"}}), "`$nam` stands for nothing"),
+        (like(auto="filter"), "acme.choice.auto: its fields must be said"),
+        (like(auto="no-tools"), "acme.choice.auto"),
+        (like(required="only"), "`only` is no way to make this choice"),
+        (like(hosted="only"), "`only` is no way to make this choice"),
+        ({"providers": {"acme": {"title": "A", "like": "groq", "choice": {"auto": {}, "tool": "only"}}}},
+         "it needs the fields of `required`"),
+        (like(**{"allowed-auto": {"tool_choice": "auto"}}), "it says nowhere which: $names or $entries"),
+        (like(tool="only", **{"allowed-auto": {"tool_choice": {"x": "$entries"}}}), "`$entries` needs"),
+        ({"providers": {"acme": {"title": "A", "like": "openai-agents", "word": False}}}, "a bare name"),
+        ({"providers": {"acme": {"title": "A", "like": "groq", "also": ["anthropic"]}}}, "another"),
+        ({"providers": {name: {"title": "A", "like": "groq", "also": ["x"]} for name in ("a", "b")}},
+         "another provider's name"),
+        ({"providers": {"a": {"title": "A", "like": "groq", "names": {"pattern": "a", "longest": True}}}},
+         "longest: must be of integer type"),
+        ({"providers": {"a": {"title": "A", "like": "groq",
+                              "parallel": {"off": {"tool_choice": 1}, "on": {"x": 1}}}}},
+         "`tool_choice` is a field of"),
+        ({"models": [{"providers": ["groq"], "force": {"off": "okay"}}]}, "unallowed value okay"),
+        ({"models": [{"providers": ["groq"], "force": {"off": "ok\n"}}]}, "unallowed value"),
+        ({"models": [{"providers": [], "force": {}}]}, "min length is 1"),
+        ({"models": [{"providers": ["groq"], "force": {False: "ok"}}]}, "no JSON value"),
+        ({"models": [{"providers": ["groq"], "force": {"off": object()}}]}, "no JSON value"),
         ([], "the providers are a table"),
     ],
-)
+)  # fmt: skip
 def test_a_table_with_faults_names_them(change: Any, said: str) -> None:
     with pytest.raises(ProviderError) as caught:
         read_providers(change, shipped())
     assert said in str(caught.value)
+    with pytest.raises(InputError) as refused:
+        read_table(change)
+    assert said in str(refused.value)
 
 
 def test_all_faults_of_a_table_are_named_at_once() -> None:
     with pytest.raises(ProviderError) as caught:
         read_providers({"surprise": 1, "providers": {"a": {"tols": 1}}})
     assert str(caught.value).count(";") == 2
+
+
+def test_a_provider_that_is_like_another_has_its_models_too() -> None:
+    table = read_table({"providers": {"mine": {"title": "Mine", "like": "anthropic"}}})
+    options: dict[str, Any] = {"tools": TOOLS, "model": "claude-opus-5-5", "providers": table}
+    assert code("mine", choice="required", **options) == "provider_cannot_force"
+
+
+def test_a_table_is_read_once_and_kept_apart_from_what_was_given() -> None:
+    document: Any = like(tool={"pick": {"name": "$name"}})
+    table = read_table(document)
+    document["providers"]["acme"]["choice"]["tool"]["pick"]["name"] = "other"
+    lowered = lower("acme", choice={"tool": "search"}, tools=TOOLS, providers=table)
+    assert lowered.body == {"pick": {"name": "search"}}
+
+
+def test_a_table_that_is_none() -> None:
+    cyclic: Any = {}
+    cyclic["providers"] = cyclic
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for document in (cyclic, {"providers": deep}):
+        with pytest.raises(InputError):
+            read_table(document)
+    with pytest.raises(InputError):
+        lower("groq", providers=5)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 import callgate
 from callgate import ContractViolation, ForcedToolUnavailable, InputError, SchemaError, Stage, ToolPalette
 from callgate.engine.loading import check_rules
+from callgate.engine.palette import Source
 from callgate.engine.ruletext import RuleText
 from callgate.grammar.diagnostics import Severity
 
@@ -64,6 +65,11 @@ def codes(rules: str, *, tools: Any = None) -> list[str]:
         ('palette p { force a }\npalette q { offer "b*" hard }', ["G601"]),
         ("palette p { force a; exclude a }", []),
         ("palette p { force a when context.x; force b; exclude a hard }", []),
+        ("palette p when context.x == 1 { force a; exclude a hard }", ["G601"]),
+        ('family k matches "k"\npalette p for k { force a; force b }', ["G601"]),
+        ("palette p { exclude a, hard }", ["G604"]),
+        ('palette p { exclude a, "hard" }', []),
+        ("tool t { palette p { offer a } }", ["G102"]),
     ],
 )
 def test_what_is_wrong_with_a_block(rules: str, found: list[str]) -> None:
@@ -283,7 +289,8 @@ def test_a_soft_force_is_let_go_where_the_provider_cannot(
     if forced is None:
         with pytest.raises(ContractViolation) as caught:
             hard.offer(provider="anthropic", thinking=thinking)
-        assert caught.value.code == "provider_cannot_force"
+        wanted = "forced_with_extended_thinking" if thinking else "provider_cannot_force"
+        assert caught.value.code == wanted
     else:
         assert hard.offer(provider="anthropic", thinking=thinking).forced == "pre"
 
@@ -470,7 +477,7 @@ def test_a_palette_without_tools_says_what_to_do() -> None:
 
 
 def test_a_force_outside_the_names_is_never_dropped_in_silence() -> None:
-    palette = ToolPalette((), "a", source=["a"])
+    palette = ToolPalette((), "a", source=Source(["a"]))
     with pytest.raises(ContractViolation):
         palette.to("openai.chat")
     assert not palette.verify([]).honoured
@@ -513,11 +520,12 @@ def test_tools_that_the_provider_runs_are_offered_under_their_type(
     assert palette.events == ()
 
 
-def test_a_tool_that_the_provider_runs_can_be_forced_and_leaves_no_call_to_see() -> None:
+def test_a_tool_that_the_provider_runs_can_be_forced_and_leaves_an_item_to_see() -> None:
     tools = [{"type": "file_search"}, {"type": "function", "name": "a", "parameters": {}}]
     palette = callgate.compile("palette p { force file_search }", tools=tools).session().offer()
     assert palette.to("openai.responses").body == {"tool_choice": {"type": "file_search"}}
-    assert palette.verify([]).honoured
+    assert not palette.verify([]).honoured
+    assert palette.verify([{"type": "file_search_call", "id": "1"}]).honoured
     with pytest.raises(ContractViolation) as caught:
         palette.to("openai.chat")
     assert caught.value.code == "provider_cannot_force"

@@ -485,3 +485,32 @@ def test_a_used_pack_speaks_for_the_file_that_uses_it() -> None:
 def test_a_statement_that_would_take_too_much_is_an_error(rules: str) -> None:
     with pytest.raises(callgate.RuleFileError, match="G103"):
         callgate.compile(rules)
+
+
+def test_the_same_value_again_is_passed_over_and_the_last_of_them_is_read() -> None:
+    one = '{"path": "a"}'
+    assert kinds(sent(f"{one}\n" * 50)) == ["repeated"]
+    assert kinds(sent(f"```json\n{one}\n```\n" * 30)) == ["fence", "repeated"]
+    assert kinds(sent("{'path': 'a', n: 1}\n" * 30)) == ["quotes", "keys", "repeated"]
+    # the same before it, and another sense in what follows
+    assert sent(f"{one}\njson\n" * 30).code == "not-json"
+    assert sent(f"{one}\n" * 30 + '{"path": "b"}').code == "several-calls"
+    assert sent(f"{one}, " * 30).code == "not-json"
+    assert sent(f"{one}\n" * 30 + '{"path": "a"').code == "truncated"
+    # a comment on the line on which the one before ended
+    assert sent('{ // "x"\n"path": "a"} ' * 9).code == "not-json"
+    assert kinds(sent('{ // "x"\n"path": "a"}\n' * 9)) == ["comments", "repeated"]
+    # a brace too many may stand once
+    assert kinds(sent(f"{one}\n" * 9 + "}" + f"{one}\n" * 9)) == ["braces", "repeated"]
+    assert sent((f"{one}\n" * 3 + "}") * 9).code == "not-json"
+    assert sent(one + f"{one}}}\n" * 9).code == "not-json"
+    assert sent("{" + one + "}" + f"{one}" * 9).outcome is Outcome.REPAIRED
+    assert sent(("{" + one + "}") * 9).code == "not-json"
+
+
+def test_what_stands_around_a_value_makes_no_markup_of_the_value() -> None:
+    around = "Here is the call:\n{}\n</tool_call>"
+    assert sent(around.format('{"path": "a"}')).arguments == {"path": "a"}
+    inside = '{"path": "a</path>\\n<parameter name=\\"text\\">b"}'
+    assert sent(inside).code == sent(around.format(inside)).code == "swallowed-parameter"
+    assert sent(around.format('{"path": "\\ud800"}')).code == sent('{"path": "\\ud800"}').code == "surrogate"

@@ -607,6 +607,23 @@ def test_a_test_of_turns_takes_the_tools_that_it_names(tmp_path: Path) -> None:
     assert "the request is refused: `c` is forced by p and not registered" in only.message
 
 
+def test_a_test_of_turns_registers_no_misspelt_name_and_the_tools_of_used_files(tmp_path: Path) -> None:
+    rules = 'tool a { rename from aa; deny "no" when /x == 1 }\n'
+    assert check(rules + 'test "x" { user; call aa {"x": 1}; expect denied "no" }').diagnostics == ()
+    base = 'pack base "1.0.0"\npalette p { force status }\ntool a { deny "b" when /b == 1 }'
+    (tmp_path / "base.gate").write_text(base)
+    text = 'use base\ntest "x" { offer expect a, status forcing status; call a {} returns 1 }'
+    assert check_rules([RuleText(text, "x.gate", tmp_path)]).diagnostics == ()
+
+
+def test_a_value_of_the_deployment_reaches_every_name_of_it(tmp_path: Path) -> None:
+    (tmp_path / "base.gate").write_text('pack base "1.0.0"\nlet who = "support"')
+    text = "use base\npalette p when context.role == base/who { offer a }"
+    engine = compile_rules(text, folder=tmp_path, tools={"a": None, "b": None}, lets={"who": "boss"})
+    assert engine.session(context={"role": "boss"}).offer().names == ("a",)
+    assert engine.session(context={"role": "support"}).offer().names is None
+
+
 def test_statements_that_have_no_meaning_yet_are_checked_and_said_to_be_so() -> None:
     text = "ground { reads a }\npreset q { cap 4 refill 1 }"
     found = check(text)

@@ -339,3 +339,241 @@ def test_a_stage_may_look_at_its_session() -> None:
 
     here = session(stages=[callgate.Stage("look", look)])
     assert here.offer().names == ("read",)
+
+
+# What was found by attacking it
+
+
+def test_palettes_of_an_engine_without_tools_are_not_passed_over() -> None:
+    here = callgate.compile("palette p { exclude shell hard }").session()
+    for use in (here.offer, lambda: here.call("shell", {}, call_id="1")):
+        with pytest.raises(InputError, match="needs the tools"):
+            use()
+
+
+@pytest.mark.parametrize("options", [{}, {"provider": "ollama"}, {"provider": "bogus"}])
+def test_a_refused_offer_registers_no_tools(options: dict[str, Any]) -> None:
+    forced = "read at most 9" if options else "ghost"
+    rules = f"palette p {{ force {forced} when turn.step >= 2 }}"
+    here = callgate.compile(rules).session(tools={"read": None})
+    here.offer()
+    before = here.dump()
+    with pytest.raises(callgate.CallgateError):
+        here.offer(tools={"read": None, "bash": None}, **options)
+    assert here.dump() == before
+    assert here.call("bash", {}, call_id="1").code == "unknown-tool"
+
+
+def test_a_stage_that_stops_the_process_leaves_the_session_as_it_was() -> None:
+    def stop(_names: tuple[str, ...], _asked: Any) -> list[str]:
+        raise KeyboardInterrupt
+
+    here = session(stages=[callgate.Stage("stop", stop)])
+    before = here.dump()
+    with pytest.raises(KeyboardInterrupt):
+        here.offer([{"name": "other"}])
+    assert here.dump() == before
+    here.user()
+
+
+def test_what_was_offered_of_other_tools_is_not_offered_of_these() -> None:
+    rules = 'palette p { exclude "x*" }'
+    one = callgate.compile(rules, tools={"a": None}).session()
+    one.offer()
+    here = callgate.compile(rules, tools={"a": None, "xb": None}).session(state=one.dump())
+    assert here.call("a", {}, call_id="1").allowed
+    assert here.call("xb", {}, call_id="2").code == "not_offered"
+
+
+def test_a_tool_that_is_not_counted_any_more_is_unknown() -> None:
+    here = callgate.compile('tool shell { deny "enough" when turn.calls(shell) >= 3 }').session()
+    here.user()
+    for number in range(256):
+        here.call(f"x{number}", {}, call_id=str(number))
+    assert here.call("shell", {}, call_id="s0").allowed  # nothing was left out yet
+    assert here.call("shell", {}, call_id="s1").outcome == "denied"  # now it was
+
+
+def test_long_names_are_told_apart() -> None:
+    long = "t" * 256
+    tools = {long: None, long + "x": None, "edit": None}
+    here = callgate.compile(f'tool edit {{ deny "first" unless after "{long}" }}', tools=tools).session()
+    here.call(long + "x", {}, call_id="1")
+    here.result("1")
+    assert outcome(here, "edit", {}, "2") == "denied"
+    here.call(long, {}, call_id="3")
+    here.result("3")
+    assert outcome(here, "edit", {}, "4") == "valid"
+    forcing = callgate.compile(f'palette p {{ force "{long}" at most 9 }}', tools=tools).session()
+    forcing.offer()
+    forcing.call(long + "junk", {}, call_id="1")
+    forcing.result("1")
+    assert forcing.offer().forced == long
+
+
+def test_a_call_told_again_may_be_let_through_then() -> None:
+    rules = 'palette p when turn.step == 1 { exclude bash }\ntool read { deny "first" unless after bash }'
+    here = session(rules)
+    here.offer()
+    assert outcome(here, "bash", {}, "1") == "denied"
+    here.offer()
+    assert outcome(here, "bash", {}, "1") == "valid"
+    here.result("1")
+    assert outcome(here, "read", {}, "2") == "valid"
+
+
+def test_what_came_after_a_call_plays_no_part_when_it_is_told_again() -> None:
+    here = session('tool read { deny "again" when turn.repeats >= 1 or turn.calls(read) >= 2 }')
+    told = [outcome(here, "read", {"path": "a"}, each) for each in ("1", "2", "1")]
+    assert told == ["valid", "denied", "valid"]
+    assert outcome(here, "read", {"path": "b"}, "3") == "valid"
+    assert outcome(here, "read", {"path": "b"}, "3") == "valid"
+
+
+def test_calls_that_cannot_be_compared_are_never_the_same() -> None:
+    deep: Any = 1
+    for _ in range(3_000):
+        deep = [deep]
+    here = session()
+    here.call("edit", {"a": deep}, call_id="1")
+    with pytest.raises(InputError, match="another call"):
+        here.call("edit", {"a": deep}, call_id="1")
+
+
+def test_a_result_that_comes_too_late_is_told_so() -> None:
+    here = session()
+    for number in range(memory.CALLS + 1):
+        here.call("read", {"path": str(number)}, call_id=f"c{number}")
+    with pytest.raises(InputError, match="the last 128 are kept"):
+        here.result("c0")
+
+
+def test_after_holds_without_registered_tools_too() -> None:
+    here = callgate.compile('tool edit { deny "read first" unless after read }').session()
+    assert outcome(here, "edit", {}, "1") == "denied"
+    here.call("read", {}, call_id="2")
+    here.result("2")
+    assert outcome(here, "edit", {}, "3") == "valid"
+
+
+def test_names_in_conditions_may_be_globs() -> None:
+    tools = dict.fromkeys(["read_a", "read_b", "edit"])
+    rules = 'tool edit { deny "x" unless after "read_*"; deny "y" when turn.calls("read_?") > 1 }'
+    here = callgate.compile(rules, tools=tools).session()
+    assert here.call("edit", {}, call_id="1").reason == "x"
+    here.call("read_b", {}, call_id="2")
+    here.result("2")
+    assert outcome(here, "edit", {}, "3") == "valid"
+    here.call("read_a", {}, call_id="4")
+    assert here.call("edit", {}, call_id="5").reason == "y"
+
+
+def test_engines_over_the_same_tools_are_one_also_from_session_to_session() -> None:
+    here = session()
+    tools = [{"name": "a"}]
+    here.offer(tools)
+    first = here.engine
+    here.offer([{"name": "b"}])
+    here.offer(list(tools))
+    assert here.engine is first
+
+
+def test_tools_that_only_look_alike_as_json_are_told_apart() -> None:
+    engine = callgate.compile("")
+    engine.session(tools={"a": {"enum": [1]}})
+    with pytest.raises(callgate.CallgateError):
+        engine.session(tools={"a": {"enum": (1,)}})
+
+
+def test_no_name_of_a_model_breaks_the_state() -> None:
+    here = session('tool read { deny "no" when turn.calls(read) > 9 }')
+    for number, name in enumerate(["a\ud800", "😀" * 250, "x" * 5_000, "\0", ""]):
+        here.call(name, {}, call_id=f"{number}-{'é' * 200}")
+        here.result(f"{number}-{'é' * 200}")
+    assert memory.encode(memory.decode(here.dump())) == here.dump()
+    assert len(here.dump()) < 2_500
+
+
+def test_the_state_stays_small_whatever_the_names_and_the_tools() -> None:
+    tools = {f"tool-{number:0240}": None for number in range(3_000)}
+    here = callgate.compile('palette p { offer "tool-*" }', tools=tools).session()
+    here.offer()
+    for number, name in enumerate(list(tools)[:1_000]):
+        here.call(name, {"n": number}, call_id=f"{number:0250}")
+        here.call("😀" * 250 + str(number), {}, call_id=f"x{number:0249}")
+        here.result(f"{number:0250}", "ok")
+    assert len(here.dump()) < 64 * 1024
+
+
+@pytest.mark.parametrize("state", [5, {}, int, '{"version":1,"zz":' + "[" * 200_000, '{"version": -5}'])
+def test_a_state_that_is_none(state: Any) -> None:
+    with pytest.raises(InputError):
+        session(state=state)
+
+
+def test_negative_counts_are_no_state() -> None:
+    broken = json.loads(session().dump())
+    broken["turn"]["step"] = -1
+    with pytest.raises(InputError):
+        session(state=json.dumps(broken))
+
+
+class Hostile(dict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("boo")
+
+
+@pytest.mark.parametrize("arguments", [Hostile(a=1), {"a": Hostile(a=1)}, [{1, 2}], {"a": float("nan")}])
+def test_odd_arguments_are_judged_as_without_a_session(arguments: Any) -> None:
+    here = session()
+
+    def said(use: Any) -> str:
+        try:
+            return str(use().outcome)
+        except InputError as error:
+            return str(error)
+
+    plain = said(lambda: here.engine.check("edit", arguments))
+    assert said(lambda: here.call("edit", arguments, call_id="1")) == plain
+
+
+def test_what_runs_inside_of_a_verb_cannot_use_the_session() -> None:
+    found: list[str] = []
+
+    def nosy(names: tuple[str, ...], _asked: Any) -> list[str]:
+        for use in (here.user, here.offer, lambda: here.call("read", {}, call_id="1")):
+            with pytest.raises(InputError, match="inside"):
+                use()
+        found.append("asked")
+        return list(names)
+
+    here = session(stages=[callgate.Stage("nosy", nosy)])
+    here.offer()
+    assert (found, json.loads(here.dump())["turn"]["step"]) == (["asked"], 1)
+
+
+def test_the_context_is_the_sessions_own() -> None:
+    given = {"role": {"name": "guest"}}
+    here = session('tool read { deny "guest" when context.role.name == "guest" }', context=given)
+    given["role"]["name"] = "admin"
+    assert outcome(here, "read", {}, "1") == "denied"
+
+
+def test_a_palette_knows_the_model_of_its_session() -> None:
+    palette = session("palette p { force read }", model="claude-opus-5-5").offer()
+    with pytest.raises(callgate.ContractViolation):
+        palette.to("anthropic")
+    assert palette.to("anthropic", model="claude-opus-5").guarantee == "exact"
+
+
+@pytest.mark.parametrize(
+    ("provider", "tool", "code"),
+    [("openai-agents", "mcp", "reserved_tool_name"), ("gemini", "7zip", "tool_name_syntax")],
+)
+def test_an_offer_to_a_provider_is_refused_for_what_the_request_would_be(
+    provider: str, tool: str, code: str
+) -> None:
+    here = callgate.compile(f'palette p {{ force "{tool}" }}', tools={tool: None, "a": None}).session()
+    with pytest.raises(callgate.ContractViolation) as caught:
+        here.offer(provider=provider)
+    assert caught.value.code == code
