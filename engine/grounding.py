@@ -301,3 +301,11 @@ def _doubt(verifier: Verifier, claim: str, text: str, threshold: float) -> tuple
 def is_error(result: str) -> bool:
     """Is a result shaped like an error?"""
     return _ERROR.match(result) is not None
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("GateState", "PRESETS", "classify_observation", "boundary_check", "turn_loop"):
+        from . import gatestate
+
+        return getattr(gatestate, name)
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

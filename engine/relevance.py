@@ -98,7 +98,9 @@ def _first(text: str, at: int) -> int:
         before = text[first - 1]
         if before in _STOPS:
             break
-        if before == ":" and not (first >= 2 and text[first - 2].isalpha() and text[first : first + 1] in "/\\"):
+        if before == ":" and not (
+            first >= 2 and text[first - 2].isalpha() and text[first : first + 1] in "/\\"
+        ):
             break
         first -= 1
     return first
