@@ -33,7 +33,7 @@ GROUPS = {
     "G3": "Conditions",
     "G4": "Tests in rule files",
     "G5": "Packs and files",
-    "G6": "Palettes",
+    "G6": "Palettes and grounding",
 }
 
 

@@ -17,6 +17,7 @@ from ..grammar.parser import parse
 from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
 from ..rules.kind import Kind, Phase, Setting, Spec
+from ..rules.grounds import GroundBlock, PresetBlock
 from ..rules.palettes import PaletteBlock
 from ..rules.reader import check_rule, read_rule
 from ..rules.statements import (
@@ -38,6 +39,8 @@ from ..rules.versions import admits, admits_newer
 from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
+from .groundcheck import check_ground
+from .grounding import SHIPPED, Preset
 from .packs import Library
 from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
@@ -141,6 +144,8 @@ class Compiler:
             source,
             self.functions,
             self._palettes(units, values),
+            tuple(ir.Ground(each, values[id(unit)]) for unit in units for each in unit.grounds),
+            self._presets(units),
         )
         return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
 
@@ -159,6 +164,8 @@ class Compiler:
                 self._check_names(unit, item, lets)
         for palette in unit.palettes:
             self.found += check_palette(palette, lets, unit.file)
+        for ground in unit.grounds:
+            self.found += check_ground(ground, lets, unit.file)
         name_rules(unit)
         self._check_twice(unit)
         return unit
@@ -222,6 +229,12 @@ class Compiler:
                 if any(each.name == declared.name for each in unit.palettes):
                     self._error(unit, "G105", f"`palette {declared.name}` stands twice", statement)
                 unit.palettes.append(declared)
+            case GroundBlock():
+                unit.grounds.append(declared)
+            case PresetBlock():
+                if declared.cap is not None and any(_defines(each, declared) for each in unit.presets):
+                    self._error(unit, "G105", f"`preset {declared.name}` is defined twice", statement)
+                unit.presets.append(declared)
             case TestCase():
                 unit.tests.append((declared, None))
             case ToolBlock():
@@ -501,6 +514,36 @@ class Compiler:
             for each in unit.palettes
         )
 
+    def _presets(self, units: list[Unit]) -> tuple[ir.PresetRule, ...]:
+        """For which models which preset holds. A name is the file's own, `pack/name`, or a shipped one."""
+        found: list[ir.PresetRule] = []
+        for unit in units:
+            for each in unit.presets:
+                if each.cap is not None and each.families is None:
+                    continue  # a definition alone
+                preset = self._preset(unit, each)
+                if preset is None:
+                    known = [*SHIPPED, *(other.name for other in unit.presets if other.cap is not None)]
+                    message = f"there is no preset `{each.name[:64]}`"
+                    help_ = _did_you_mean(each.name, known) or "define it with `preset NAME { cap 6 refill 2 }`"
+                    self.found.append(Diagnostic("G106", message, each.span, help=help_, file=unit.file))
+                    continue
+                found.append(
+                    ir.PresetRule(
+                        preset.cap, preset.refill, preset.strict, self._patterns(unit, each.families)
+                    )
+                )
+        return tuple(found)
+
+    def _preset(self, unit: Unit, named: PresetBlock) -> Preset | None:
+        pack, slash, rest = named.name.partition("/")
+        home = self._units.get(pack) if slash else unit
+        name = rest if slash else named.name
+        for each in home.presets if home is not None else ():
+            if each.name == name and each.cap is not None and each.refill is not None:
+                return Preset(each.cap, each.refill, each.strict)
+        return SHIPPED.get(name) if not slash else None
+
     # Reports ----------------------------------------------------------------------------------
 
     def _error(
@@ -529,6 +572,10 @@ def _share(one: ToolBlock, other: ToolBlock) -> bool:
         for left in one.names
         for right in other.names
     )
+
+
+def _defines(one: PresetBlock, other: PresetBlock) -> bool:
+    return one.name == other.name and one.cap is not None
 
 
 def _same_models(one: Policy, other: Policy) -> bool:

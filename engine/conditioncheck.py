@@ -64,6 +64,7 @@ def check_condition(
     effect: str | None,
     file: str,
     place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None = None,
+    results: bool = False,
 ) -> list[Diagnostic]:
     """Every finding about one condition, in the order in which it is written.
 
@@ -74,9 +75,9 @@ def check_condition(
     root of the arguments, `./x` made absolute, and are None without a schema. `effect` is
     that of a permission rule (`allow`, `ask`, `deny`), else None: other rules look at arguments before
     they are mended, so there an unknown field is a warning, and a type that the schema refuses is fine.
-    `present` and `missing` may ask for any field.
+    `present` and `missing` may ask for any field. `results`: there is a result to look at.
     """
-    finder = _Finder(lets, place_types, declares, place_enum, effect, None)
+    finder = _Finder(lets, place_types, declares, place_enum, effect, None, results)
     return [replace(found, file=file) for found in finder.condition(condition)]
 
 
@@ -283,8 +284,8 @@ class _Finder(Scope, frozen=True):
             case Word(text):
                 if self.unnamed(term):
                     yield self.unknown(text, term.span)
-                elif needs_result(term):
-                    yield self.not_in_force(text, term.span)
+                elif needs_result(term) and not self.results:
+                    yield self.no_result(text, term.span)
             case Function():
                 yield from self.function(term, tail)
 
@@ -308,8 +309,6 @@ class _Finder(Scope, frozen=True):
                 help = f"write `{FUNCTIONS[name]}`"
                 yield _error("G305", f"`{name}` takes other arguments", term.span, help)
                 return
-        if needs_result(term):
-            yield self.not_in_force(shown(term), term.span)
 
     def looks_at(self, term: Function, place: Pointer, body: Callable[[str], str]) -> Iterator[Diagnostic]:
         """The place that a function looks at, and whether there can be something for it."""
@@ -320,9 +319,10 @@ class _Finder(Scope, frozen=True):
             message = f"`{term.name.text}` needs {needs}, and `{shown(place)}` is {kinds(types)}"
             yield _warning("G310", message, term.span)
 
-    def not_in_force(self, what: str, span: Span) -> Diagnostic:
+    def no_result(self, what: str, span: Span) -> Diagnostic:
         return _warning(
-            "G314", f"`{what}` is not in force yet and always unknown", span, when_unknown(self.effect)
+            "G314", f"`{what}` is known in a `signal` alone, so it is always unknown here", span,
+            when_unknown(self.effect),
         )
 
     def unknown(self, name: str, span: Span) -> Diagnostic:

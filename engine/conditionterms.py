@@ -50,9 +50,7 @@ def is_context(term: Term) -> bool:
 
 
 def needs_result(term: Term) -> bool:
-    """Is it one of the terms that nothing gives an answer to yet?"""
-    if isinstance(term, Function):
-        return term.name.text == "runs"
+    """Is it one of the terms that look at a result, which is there in a `signal` alone?"""
     return isinstance(term, Word) and term.text in WORDS and term.text.startswith("result.")
 
 
@@ -130,6 +128,7 @@ class Scope(Struct, frozen=True):
     place_enum: Callable[[Pointer], tuple[Json, ...] | None] | None
     effect: str | None
     base: tuple[Segment, ...] | None
+    results: bool = False  # there is a result to look at
 
     def absolute(self, pointer: Pointer) -> tuple[Segment, ...] | None:
         if not pointer.relative:

@@ -88,26 +88,27 @@ def declared(tools: Any) -> Declared:
     )
 
 
-def definitions(tools: Any) -> Iterator[tuple[Any, Any, bool]]:
-    """The functions of a mapping or a list: name, schema, and whether it is said to change things.
+def definitions(tools: Any) -> Iterator[tuple[Any, Any, bool, bool]]:
+    """The functions of a mapping or a list: name, schema, and whether it is said to change things, or to look.
 
     Raises:
         SchemaError: a definition in no known form.
     """
     if isinstance(tools, Mapping) and not isinstance(tools.get("tools"), list):
         for name, schema in tools.items():
-            yield name, schema, False
+            yield name, schema, False, False
         return
     for entry in _entries(tools):
         if isinstance(entry, str):
             raise SchemaError("a tool definition must be an object, not `str`")
         hints = entry.get("annotations")
         mutates = isinstance(hints, Mapping) and hints.get("destructiveHint") is True
+        reads = isinstance(hints, Mapping) and hints.get("readOnlyHint") is True and not mutates
         for function in _parts(entry)[0]:
             schema = next((function[key] for key in _SCHEMA_KEYS if function.get(key) is not None), None)
             if function is entry.get("toolSpec") and isinstance(schema, Mapping):
                 schema = schema.get("json")
-            yield function["name"], _plain(schema), mutates
+            yield function["name"], _plain(schema), mutates, reads
 
 
 def narrowed(tools: Any, names: Container[str]) -> Any:

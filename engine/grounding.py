@@ -8,6 +8,7 @@ names of an earlier gate, on the same core (`gatestate.py`).
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from math import isfinite
@@ -22,6 +23,7 @@ from .shown import unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
+_DIGEST = 6  # bytes
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -89,7 +91,7 @@ class Grounding(msgspec.Struct):
     others: bool = False
     running: int = 0
     targets: dict[str, Target] = {}
-    digests: list[str] = []
+    digests: str = ""  # of eight characters each
     surface: list[str] = []
     signals: dict[str, bool] = {}
 
@@ -186,13 +188,16 @@ def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
     said = "" if _SAYS_NOTHING.match(result) is None else known
     parts = "\0".join((tool, str(state.mutations), said, result))
     data = parts.encode("utf-8", "surrogatepass")
-    digest = blake2b(data, digest_size=8, key=b"callgate.novelty").hexdigest()
-    if digest in state.digests:
+    digest = b64encode(blake2b(data, digest_size=_DIGEST, key=b"callgate.novelty").digest()).decode()
+    at = state.digests.find(digest)
+    while at >= 0 and at % len(digest):
+        at = state.digests.find(digest, at + 1)
+    if at >= 0:
         return False
-    if len(state.digests) >= DIGESTS:
-        state.others = state.others or bool(state.targets)
+    if len(state.digests) >= DIGESTS * len(digest):
+        state.others = True
         return False
-    state.digests.append(digest)
+    state.digests += digest
     return True
 
 

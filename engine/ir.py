@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from ..grammar.ast import Json
 from ..rules.kind import Effect, Kind, Spec
+from ..rules.grounds import GroundBlock
 from ..rules.palettes import PaletteBlock
 from .verdict import Source
 
@@ -70,6 +71,22 @@ class Palette(Struct, frozen=True):
     lets: Mapping[str, Json]
 
 
+class Ground(Struct, frozen=True):
+    """One `ground` block, with what its names stand for."""
+
+    block: GroundBlock
+    lets: Mapping[str, Json]
+
+
+class PresetRule(Struct, frozen=True):
+    """For which models a preset holds: `families` None for all, else regular expressions."""
+
+    cap: int
+    refill: int
+    strict: bool
+    families: tuple[str, ...] | None
+
+
 class RuleSet(Struct, frozen=True):
     """Everything that a deployment's rule files say, in the order in which it applies."""
 
@@ -82,3 +99,5 @@ class RuleSet(Struct, frozen=True):
     source: Source = field(default_factory=lambda: Source("", ()))
     functions: Mapping[str, Callable[[Json], Json]] = field(default_factory=dict)
     palettes: tuple[Palette, ...] = ()
+    grounds: tuple[Ground, ...] = ()
+    presets: tuple[PresetRule, ...] = ()

@@ -34,25 +34,26 @@ _NO_CALL = ("tool", "turn.repeats", "result.ok", "result.text", "result.exit_cod
 
 def check_palette(palette: PaletteBlock, lets: Mapping[str, Json], file: str) -> list[Diagnostic]:
     """What is wrong with the conditions of a palette: there is no call that they could look at."""
-    found: list[Diagnostic] = []
     forces = [each for each in palette.statements if isinstance(each, Force)]
-    for condition in (palette.condition, *(each.condition for each in forces)):
-        if condition is None:
-            continue
-        looks = [
-            Diagnostic(
-                "G315",
-                f"a palette has no call, so there is no `{shown(term)}`",
-                term.span,
-                help="it can ask for `context.…`, `model`, `turn.step`, `turn.calls(TOOL)`, `after TOOL`",
-                file=file,
-            )
-            for term in _of_a_call(condition)
-        ]
-        found += looks or check_condition(
-            condition, lets=lets, place_types=None, declares=None, effect=None, file=file
+    conditions = (palette.condition, *(each.condition for each in forces))
+    return [fault for each in conditions if each is not None for fault in no_call(each, lets, file)]
+
+
+def no_call(condition: Condition, lets: Mapping[str, Json], file: str) -> list[Diagnostic]:
+    """What is wrong with a condition that is asked while there is no call."""
+    looks = [
+        Diagnostic(
+            "G315",
+            f"there is no call here, so there is no `{shown(term)}`",
+            term.span,
+            help="it can ask for `context.…`, `model`, `turn.step`, `turn.calls(TOOL)`, `after TOOL`",
+            file=file,
         )
-    return found
+        for term in _of_a_call(condition)
+    ]
+    return looks or check_condition(
+        condition, lets=lets, place_types=None, declares=None, effect=None, file=file
+    )
 
 
 def check_palette_tools(palette: PaletteBlock, tools: tuple[str, ...], file: str) -> Iterator[Diagnostic]:

@@ -333,7 +333,13 @@ def _own_schema(rules: list[Rule], tool: str, model: str | None) -> Schema | Non
 
 def _names(rule: Rule, tool: str, model: str | None) -> Names:
     cwd = rule.lets.get("cwd")
-    return Names(tool, model, rule.lets, cwd if isinstance(cwd, str) else None)
+    return Names(tool, model, rule.lets, cwd if isinstance(cwd, str) else None, _runs)
+
+
+def _runs(command: str, program: str) -> bool | None:
+    from .shell import runs  # which most rules never need
+
+    return runs(command, program)
 
 
 def _permit(rule: Rule, tool: str, model: str | None) -> Permit:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Tool(Struct, frozen=True):
-    """A registered tool. `schema` None: it takes any object. `mutates`: so its annotations say."""
+    """A registered tool. `schema` None: it takes any object. `mutates`, `reads`: so its annotations say."""
 
     name: str
     schema: Schema | None
     mutates: bool = False
+    reads: bool = False
 
 
 def own_copy(tools: Tools | None) -> Any:
@@ -53,12 +54,12 @@ def read_tools(tools: Tools | None) -> dict[str, Tool] | None:
     if tools is None:
         return None
     found: dict[str, Tool] = {}
-    for name, schema, mutates in definitions(tools):
+    for name, schema, mutates, reads in definitions(tools):
         if type(name) is not str or not name:
             raise SchemaError("a tool's name must be a text that is not empty")
         if name in found:
             raise DuplicateToolName(name)
-        found[name] = Tool(name, None if schema is None else _compiled(schema, name), mutates)
+        found[name] = Tool(name, None if schema is None else _compiled(schema, name), mutates, reads)
     return found
 
 

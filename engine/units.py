@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
 from ..rules.kind import Kind, Spec, Title
+from ..rules.grounds import GroundBlock, PresetBlock
 from ..rules.palettes import PaletteBlock
 from ..rules.statements import Default, Disable, Pack, Policy, Spoken, ToolBlock
 from ..rules.testblock import TestCase
@@ -41,6 +42,8 @@ class Unit(Struct):
     default: Default | None = None
     spoken: list[Spoken] = field(default_factory=list)
     palettes: list[PaletteBlock] = field(default_factory=list)
+    grounds: list[GroundBlock] = field(default_factory=list)
+    presets: list[PresetBlock] = field(default_factory=list)
     disables: list[tuple[Disable, ToolBlock | None]] = field(default_factory=list)
     tests: list[tuple[TestCase, ToolBlock | None]] = field(default_factory=list)
     uses: list[Unit] = field(default_factory=list)  # wherever they count

@@ -125,9 +125,6 @@ def bad_regex(atom: Text, why: str, file: str) -> Diagnostic:
     return Diagnostic("G209", why, atom.span, file=file)
 
 
-_BUT = {"ground": ", but that repairs keep text on the tools of `mutates` and `shell`"}
-
-
 def not_in_force(statement: Statement, file: str) -> Diagnostic:
     """Read and checked, and without meaning in this version."""
     word = statement.word.text
@@ -136,7 +133,7 @@ def not_in_force(statement: Statement, file: str) -> Diagnostic:
         f"`{word}` is not in force yet",
         statement.word.span,
         Severity.NOTE,
-        "its form is checked; it has no effect in this version" + _BUT.get(word, ""),
+        "its form is checked; it has no effect in this version",
         file,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..grammar.ast import Atom, Literal, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic
 from . import faults
-from .forms import FORMS, Form
+from .forms import Form
 from .shapes import Fields, Group, fit
 from .toolnames import LONGEST_NAME, ToolName
 
@@ -23,14 +23,6 @@ def read_form(statement: Statement, form: Form, file: str) -> tuple[Fields | Non
         found.append(faults.wrong_shape(statement, form, fields, file))
         return None, found
     return (None if found else fields), found
-
-
-def check_form(statement: Statement, block: str, file: str) -> list[Diagnostic]:
-    """What is wrong with the shape of a statement in the block that the word `block` opens."""
-    form = FORMS[block].get(statement.word.text)
-    if form is None:
-        return [faults.unknown_statement(statement, block, FORMS[block], file)]
-    return read_form(statement, form, file)[1]
 
 
 def items_and_block(

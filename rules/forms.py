@@ -17,8 +17,7 @@ class Form(Struct, frozen=True):
     """One statement word in one block.
 
     `suffixes`: which of `for` and `when` it takes. `block`: the word of the block that it opens, None
-    for none. `needs_block` False where the block may be left out. `in_force` False: it is read and its
-    shape is checked, and it has no meaning yet.
+    for none. `needs_block` False where the block may be left out.
     """
 
     word: str
@@ -27,7 +26,6 @@ class Form(Struct, frozen=True):
     suffixes: frozenset[str] = frozenset()
     block: str | None = None
     needs_block: bool = True
-    in_force: bool = True
 
     @property
     def shape(self) -> Shape:
@@ -64,11 +62,11 @@ _FILE = (
     Form("tool", "name:NAME,", "rules for these tools", block="tool"),
     _DISABLE,
     _TEST,
-    Form("preset", "name:NAME", "how patient the gate is", FOR, "preset", False, in_force=False),
+    Form("preset", "name:NAME", "how patient the gate is", FOR, "preset", False),
     Form("surroundings", "text:TEXT,", "words that a model puts around its arguments", FOR),
     Form("quote-token", "text:TEXT", "a token that a model prints for a quote", FOR),
     Form("closing-form", "text:TEXT", "a closing tag that a model leaks", FOR),
-    Form("ground", "", "which calls ground a claim", block="ground", in_force=False),
+    Form("ground", "", "which calls ground a claim", block="ground"),
     Form("palette", "name:NAME", "which tools are offered", FOR | WHEN, "palette"),
 )
 
@@ -92,24 +90,23 @@ _TEST_BLOCK = (
     ),
     Form("user", "[text:TEXT]", "a turn begins"),
     Form("offer", "expect tool:NAME, [forcing forced:NAME]", "the tools that must be offered"),
-    Form("reason", "", "the model thinks", in_force=False),
+    Form("reason", "", "the model thinks"),
     Form(
         "finish",
         "claim:completion|assertion|unverified|none expect answer:accepted|rejected",
         "the model claims to be done",
-        in_force=False,
     ),
 )
 
 _GROUND = (
-    Form("reads", "tool:NAME,", "tools that only look", in_force=False),
-    Form("mutates", "tool:NAME,", "tools that change things", in_force=False),
-    Form("shell", "tool:NAME command:SELECTOR", "a tool whose command decides", in_force=False),
-    Form("exempt", "tool:NAME,", "tools whose results count as new each time", in_force=False),
-    Form("normalize", "tool:NAME, pattern:TEXT to text:TEXT", "what varies by itself", in_force=False),
-    Form("signal", "name:NAME from tool:NAME", "a fact that a result shows", WHEN, in_force=False),
-    Form("require", "signal:NAME, before completion", "facts that a completion needs", WHEN, in_force=False),
-    Form("surface", "selector:SELECTOR,", "where the identifiers of a claim stand", in_force=False),
+    Form("reads", "tool:NAME,", "tools that only look"),
+    Form("mutates", "tool:NAME,", "tools that change things"),
+    Form("shell", "tool:NAME command:SELECTOR", "a tool whose command decides"),
+    Form("exempt", "tool:NAME,", "tools whose results count as new each time"),
+    Form("normalize", "tool:NAME, pattern:TEXT to text:TEXT", "what varies by itself"),
+    Form("signal", "name:NAME from tool:NAME", "a fact that a result shows", WHEN),
+    Form("require", "signal:NAME, before completion", "facts that a completion needs", WHEN),
+    Form("surface", "selector:SELECTOR,", "where the identifiers of a claim stand"),
 )
 
 _PALETTE = (
@@ -125,16 +122,9 @@ _PALETTE = (
 )
 
 _PRESET = (
-    Form(
-        "cap",
-        "cap:NUMBER [refill refill:NUMBER] [strict]",
-        "how many steps without grounding",
-        in_force=False,
-    ),
-    Form(
-        "refill", "refill:NUMBER [cap cap:NUMBER] [strict]", "how many a grounding call gives", in_force=False
-    ),
-    Form("strict", "", "an assertion needs a read after a change", in_force=False),
+    Form("cap", "cap:NUMBER [refill refill:NUMBER] [strict:strict]", "how many steps without grounding"),
+    Form("refill", "refill:NUMBER [cap cap:NUMBER] [strict:strict]", "how many a grounding call gives"),
+    Form("strict", "", "an assertion needs a read after a change"),
 )
 
 

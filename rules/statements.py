@@ -13,9 +13,11 @@ from ..grammar.diagnostics import Diagnostic, Severity
 from ..grammar.span import NOWHERE, Span
 from . import faults
 from .catalog import kinds
-from .fitting import check_form, items_and_block, read_form, read_tool_names
+from .fitting import items_and_block, read_form, read_tool_names
 from .forms import FORMS
 from .kind import Effect
+from .groundblock import read_ground, read_preset
+from .grounds import GroundBlock, PresetBlock
 from .paletteblock import read_palette
 from .palettes import PaletteBlock
 from .shapes import Fields
@@ -102,16 +104,9 @@ class Disable(Struct, frozen=True):
     span: Span = NOWHERE
 
 
-class Pending(Struct, frozen=True):
-    """A statement without meaning in this version; what it opens was checked with it."""
-
-    word: str
-    span: Span = NOWHERE
-
-
 Declaration: TypeAlias = (
     "Pack | Requires | Use | Family | Let | Policy | Spoken | Default | ToolBlock | Disable"
-    " | PaletteBlock | TestCase | Pending"
+    " | PaletteBlock | GroundBlock | PresetBlock | TestCase"
 )
 
 
@@ -140,17 +135,9 @@ def read(
             return None, [faults.rule_outside(statement, block, file)]
         return None, [faults.unknown_statement(statement, block, words(block), file)]
     fields, found = read_form(statement, form, file)
-    if not form.in_force:
-        found.append(faults.not_in_force(statement, file))
-        if form.block is not None:
-            for inner in statement.block or ():
-                found += check_form(inner, form.block, file)
     if fields is None:
         return None, found
-    reader = _READERS.get(form.word)
-    if reader is None:
-        return Pending(form.word, statement.span), found
-    declaration, more = reader(statement, fields, file)
+    declaration, more = _READERS[form.word](statement, fields, file)
     wrong = any(fault.severity is Severity.ERROR for fault in more)
     return (None if wrong else declaration), found + more
 
@@ -242,6 +229,14 @@ def _palette(statement: Statement, fields: Fields, file: str) -> Read:
     return read_palette(statement, fields.name("name"), file)
 
 
+def _ground(statement: Statement, _fields: Fields, file: str) -> Read:
+    return read_ground(statement, file)
+
+
+def _preset(statement: Statement, fields: Fields, file: str) -> Read:
+    return read_preset(statement, fields.name("name"), file)
+
+
 _READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyType(
     {
         "pack": _pack,
@@ -256,7 +251,9 @@ _READERS: Mapping[str, Callable[[Statement, Fields, str], Read]] = MappingProxyT
         "default": _default,
         "tool": _tool,
         "disable": _disable,
+        "ground": _ground,
         "palette": _palette,
+        "preset": _preset,
         "test": _test,
     }
 )

@@ -16,7 +16,6 @@ from .forms import FORMS
 from .shapes import Fields
 
 SETTINGS = frozenset({"model", "policy", "context", "tools", "stop"})
-CLAIMS = frozenset({"reason", "finish"})  # they have no meaning yet
 
 
 class Expectation(Struct, frozen=True):
@@ -65,11 +64,25 @@ class OfferStep(Struct, frozen=True):
     span: Span = NOWHERE
 
 
-Step: TypeAlias = "CallStep | UserStep | OfferStep"
+class ReasonStep(Struct, frozen=True):
+    """The model thinks."""
+
+    span: Span = NOWHERE
+
+
+class FinishStep(Struct, frozen=True):
+    """A claim, and whether it is let out."""
+
+    claim: str
+    accepted: bool
+    span: Span = NOWHERE
+
+
+Step: TypeAlias = "CallStep | UserStep | OfferStep | ReasonStep | FinishStep"
 
 
 class TestCase(Struct, frozen=True):
-    """A test in a rule file. `in_force` False: it is checked for shape, and holds steps without meaning."""
+    """A test in a rule file."""
 
     __test__: ClassVar[bool] = False  # pytest need not look at it
 
@@ -80,7 +93,6 @@ class TestCase(Struct, frozen=True):
     context: Mapping[str, Json] | None = None
     tools: str | None = None
     stop: str | None = None
-    in_force: bool = True
     span: Span = NOWHERE
 
     @property
@@ -95,7 +107,6 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
     settings: dict[str, Fields] = {}
     steps: list[Step] = []
     waiting: tuple[Statement, Fields] | None = None  # a call whose expectation is still to come
-    pending: Statement | None = None  # the first step that has no meaning yet
     complete = True
     for step in items_and_block(statement, True)[1] or ():
         word = step.word.text
@@ -111,8 +122,6 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
             if word in settings:
                 found.append(Diagnostic("G401", f"`{word}` stands twice in the test", step.span, file=file))
             settings[word] = fields
-        elif word in CLAIMS:
-            pending = pending or step
         elif word == "expect":
             if waiting is None:
                 message = "`expect` follows the `call` that it is about"
@@ -132,13 +141,16 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
                     found.append(Diagnostic("G401", message, step.span, help="keep one", file=file))
             elif word == "user":
                 steps.append(UserStep(fields.text("text"), step.span))
+            elif word == "reason":
+                steps.append(ReasonStep(step.span))
+            elif word == "finish":
+                accepted = fields.name("answer") == "accepted"
+                steps.append(FinishStep(fields.name("claim"), accepted, step.span))
             else:
                 steps.append(OfferStep(fields.names("tool"), fields.text("forced"), step.span))
     if complete:
         found += _ended(waiting, steps, file)
-    if pending is not None:
-        found.append(faults.not_in_force(pending, file))
-    elif not steps and complete and not found:
+    if not steps and complete and not found:
         message = f"the test `{title[:64]}` has no `call` and no `offer`"
         found.append(Diagnostic("G401", message, statement.span, help=_SHAPE, file=file))
     if any(fault.severity is Severity.ERROR for fault in found):
@@ -152,7 +164,6 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
         context if isinstance(context, dict) else None,
         settings["tools"].name("file") if "tools" in settings else None,
         settings["stop"].name("reason") if "stop" in settings else None,
-        pending is None,
         statement.span,
     )
     return case, found

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...grammar import ast, span
-from ...rules import kind, kinds, palettes, toolnames
+from ...rules import grounds, kind, kinds, palettes, toolnames
 from .. import ir, verdict
 from ..ir import RuleSet
 
@@ -66,7 +66,7 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"`{module}.{name}` is no value of rules")
 
 
-_OF_VALUES = frozenset(module.__name__ for module in (ast, span, kind, palettes, toolnames, ir, verdict))
+_OF_VALUES = frozenset(module.__name__ for module in (ast, span, kind, grounds, palettes, toolnames, ir, verdict))
 
 
 def _is_own_kind(module: str) -> bool:

@@ -64,7 +64,7 @@ def _summary(checked: Checked) -> str:
 
     units = [unit for unit in all_units(checked.compiled.units) if not unit.source.shipped]
     rules = sum(isinstance(item, Written) for unit in units for item in unit.items)
-    tests = sum(case.in_force for unit in units for case, _ in unit.tests)
+    tests = sum(len(unit.tests) for unit in units)
     number = dict.fromkeys(Severity, 0)
     for each in checked.diagnostics:
         number[each.severity] += 1

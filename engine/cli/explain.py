@@ -116,8 +116,7 @@ def _forms() -> dict[str, list[tuple[str, Form]]]:
 
 
 def _form(place: str, form: Form) -> str:
-    later = "" if form.in_force else " It is read and checked, and has no meaning yet in this version."
-    return f"{form.usage}\n\nIn {place}: {form.what}.{later}\n"
+    return f"{form.usage}\n\nIn {place}: {form.what}.\n"
 
 
 def _list() -> str:

@@ -59,7 +59,7 @@ def _list(unit: Unit, failures: list[Diagnostic], count: dict[str, int]) -> str:
     lines = [visible(unit.file)]
     for case, _ in unit.tests:
         found = [each for each in failures if _is_about(each, case)]
-        state = "not run" if not case.in_force else "FAILED" if found else "ok"
+        state = "FAILED" if found else "ok"
         count[state] += 1
         mark = f"\x1b[{_PAINT[state]}m{state:<7}\x1b[0m" if colour(sys.stdout) else f"{state:<7}"
         lines.append(f"  {mark}  {visible(case.title)}")

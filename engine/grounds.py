@@ -1,0 +1,260 @@
+"""`ground` blocks for one model, compiled: what a call is, what its result shows, what a completion needs.
+
+Source: `docs/grounding.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from ..grammar.ast import (
+    And,
+    Condition,
+    Function,
+    Item,
+    Json,
+    Not,
+    Or,
+    Paren,
+    Pointer,
+    Presence,
+    Quantified,
+    Segment,
+    Term,
+    Test,
+    Truth,
+    Word,
+)
+from ..rules.grounds import Listed, Normalize, Require, Shell, Signal, Surface
+from ..rules.regex import compile_regex
+from ..rules.toolnames import ToolName
+from .condition import Closure, Env, Names, compile_condition
+from .grounding import SHIPPED, Preset
+from .ir import RuleSet
+from .normalizing import normalize
+from .plan import glob_matches, matches_model
+from .selector import MISSING, get
+from .shown import leaves, targets
+from .tools import Tool
+
+
+class Seen(Struct, frozen=True):
+    """What a call is: it looks, or it `changes` something. `named`: what it touches, as far as it says so."""
+
+    changes: bool
+    named: tuple[str, ...]
+
+
+class _Signal(Struct, frozen=True):
+    name: str
+    tool: ToolName
+    call: Closure | None
+    result: Closure | None
+
+
+class _Require(Struct, frozen=True):
+    signals: tuple[str, ...]
+    condition: Closure | None
+
+
+class Grounds:
+    """The blocks that apply to a model. Immutable; serves every thread."""
+
+    def __init__(self, rules: RuleSet, model: str | None) -> None:
+        self.preset = _preset(rules, model)
+        self._listed: dict[str, list[ToolName]] = {"reads": [], "mutates": [], "exempt": []}
+        self._shells: list[tuple[ToolName, tuple[Segment, ...]]] = []
+        self._normalize: list[tuple[tuple[ToolName, ...], Any, str]] = []
+        self._signals: list[_Signal] = []
+        self._requires: list[_Require] = []
+        self._surface: list[tuple[Segment, ...]] = []
+        for ground in rules.grounds:
+            names = Names("", model, ground.lets, None, _runs)
+            for each in ground.block.statements:
+                match each:
+                    case Listed():
+                        self._listed[each.word] += each.names
+                    case Shell():
+                        self._shells.append((each.tool, each.command.segments))
+                    case Normalize():
+                        self._normalize.append((each.names, compile_regex(each.pattern), each.text))
+                    case Signal():
+                        self._signals.append(_signal(each, names))
+                    case Require():
+                        needed = None
+                        if each.condition is not None:
+                            needed = compile_condition(each.condition, names, unless=each.unless)
+                        self._requires.append(_Require(each.signals, needed))
+                    case Surface():
+                        self._surface += [pointer.segments for pointer in each.selectors]
+
+    def see(self, tool: str, arguments: Json, known: Tool | None) -> Seen:
+        """What a call is. A tool that nothing is said of changes things."""
+        for name, segments in self._shells:
+            if _fits(name, tool):
+                from .shell import mutates, reads
+                from .shell import targets as changed
+
+                command = get(arguments, segments)
+                if type(command) is not str:
+                    return Seen(True, ())
+                changes = mutates(command)
+                return Seen(changes, changed(command) if changes else reads(command))
+        named = targets(arguments)
+        if any(_fits(each, tool) for each in self._listed["mutates"]):
+            return Seen(True, named)
+        if any(_fits(each, tool) for each in self._listed["reads"]):
+            return Seen(False, named)
+        return Seen(known is None or not known.reads, named)
+
+    def is_exempt(self, tool: str) -> bool:
+        return any(_fits(each, tool) for each in self._listed["exempt"])
+
+    def clean(self, tool: str, text: str) -> str:
+        """A result without what varies by itself."""
+        for names, pattern, instead in self._normalize:
+            if any(_fits(each, tool) for each in names):
+                text = pattern.sub(instead.replace("\\", "\\\\"), text)
+        return normalize(text)
+
+    def surface(self, arguments: Json) -> tuple[str, ...]:
+        """What the call adds to what a claim is about."""
+        found: dict[str, None] = {}
+        for segments in self._surface:
+            for place in _places(arguments, segments):
+                found.update(dict.fromkeys(leaves(place)))
+        return tuple(each for each in found if each.strip())
+
+    def shows(self, tool: str, arguments: Json, env: Env) -> tuple[str, ...]:
+        """The signals that a good result of the call may show, by what the call is."""
+        return tuple(
+            each.name
+            for each in self._signals
+            if _fits(each.tool, tool) and (each.call is None or each.call(arguments, arguments, env) is True)
+        )
+
+    def shown(self, tool: str, names: Iterable[str], env: Env) -> tuple[str, ...]:
+        """Those of the signals that the result shows."""
+        wanted = frozenset(names)
+        return tuple(
+            each.name
+            for each in self._signals
+            if each.name in wanted
+            and _fits(each.tool, tool)
+            and (each.result is None or each.result(None, None, env) is True)
+        )
+
+    def required(self, env: Env) -> tuple[str, ...]:
+        """The signals that a completion needs; where that is not known, it needs them."""
+        found: dict[str, None] = {}
+        for each in self._requires:
+            if each.condition is None or each.condition(None, None, env) is not False:
+                found.update(dict.fromkeys(each.signals))
+        return tuple(found)
+
+
+def parts_of(condition: Condition, *, unless: bool = False) -> list[Condition]:
+    """What is joined by `and` at the top of a condition."""
+    if unless:
+        return [Not(condition)]
+    todo, found = [condition], []
+    while todo:
+        here = todo.pop(0)
+        if isinstance(here, Paren):
+            todo.insert(0, here.part)
+        elif isinstance(here, And):
+            todo[:0] = here.parts
+        else:
+            found.append(here)
+    return found
+
+
+def looks_at_result(condition: Condition) -> bool:
+    return any(isinstance(each, Word) and each.text.startswith("result.") for each in _terms(condition))
+
+
+def looks_at_call(condition: Condition) -> bool:
+    """Does it look at the arguments?"""
+    return any(
+        isinstance(each, Pointer | Function)
+        and not (isinstance(each, Function) and each.name.text == "turn.calls")
+        for each in _terms(condition)
+    )
+
+
+def _terms(condition: Condition) -> list[Term]:
+    todo: list[Condition] = [condition]
+    found: list[Term] = []
+    while todo:
+        match todo.pop():
+            case Paren(part) | Not(part):
+                todo.append(part)
+            case And(parts) | Or(parts):
+                todo.extend(parts)
+            case Presence(pointer):
+                found.append(pointer)
+            case Quantified(pointer, _, body):
+                found.append(pointer)
+                todo.append(body)
+            case Truth(term):
+                found.append(term)
+            case Test(left, _, right):
+                found += [each for each in (left, right) if not isinstance(each, Item)]
+            case _:
+                pass
+    return found
+
+
+def _signal(signal: Signal, names: Names) -> _Signal:
+    """A signal with its condition split into what looks at the call and what looks at the result."""
+    if signal.condition is None:
+        return _Signal(signal.name, signal.tool, None, None)
+    parts = parts_of(signal.condition, unless=signal.unless)
+    later = [each for each in parts if looks_at_result(each)]
+    now = [each for each in parts if each not in later]
+    return _Signal(signal.name, signal.tool, _joined(now, names), _joined(later, names))
+
+
+def _joined(parts: list[Condition], names: Names) -> Closure | None:
+    if not parts:
+        return None
+    return compile_condition(parts[0] if len(parts) == 1 else And(tuple(parts)), names)
+
+
+def _preset(rules: RuleSet, model: str | None) -> Preset:
+    """The first preset for this very model, else the first one for all, else `default`."""
+    for each in rules.presets:
+        if each.families is not None and model is not None and matches_model(each.families, model):
+            return Preset(each.cap, each.refill, each.strict)
+    for each in rules.presets:
+        if each.families is None:
+            return Preset(each.cap, each.refill, each.strict)
+    return SHIPPED["default"]
+
+
+def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
+    """The values at a selector, with `*` for every item."""
+    here: list[Any] = [arguments]
+    for segment in segments:
+        below: list[Any] = []
+        for value in here:
+            if isinstance(segment, str):
+                found = get(value, (segment,))
+                below += [] if found is MISSING else [found]
+            elif type(value) is list:
+                below += value
+        here = below
+    return here
+
+
+def _runs(command: str, program: str) -> bool | None:
+    from .shell import runs
+
+    return runs(command, program)
+
+
+def _fits(name: ToolName, tool: str) -> bool:
+    return glob_matches(name.text, tool) if name.glob else name.text == tool
