@@ -1,0 +1,53 @@
+"""What a shell command may do, told from its text alone: nothing is run and the disk is never touched.
+
+Source: `docs/shell.md`. In doubt a command changes something: it is read-only only where every part of
+it is known to be, by `rules/programs.yaml`. The shell's own configuration (aliases, `PATH`, what `git` is set
+up to run) is the host's and counts as wanted: a command that changes it changes something.
+"""
+
+from __future__ import annotations
+
+from .errors import InputError
+from .shellparts import is_read_only
+from .shellruns import runs_program
+from .shelltargets import changed, shown
+from .shellwords import Command, read
+
+
+def mutates(command: str) -> bool:
+    """May this command change something? False only where every part of it is known to be read-only.
+
+    Cost: linear in the length of the text. Raises: InputError on what is no `str`; nothing else.
+    """
+    parts = _read(command)
+    return parts is None or not all(map(is_read_only, parts))
+
+
+def runs(command: str, program: str) -> bool | None:
+    """Is the text one simple command that runs `program`, and not for its help, version or a dry run?
+
+    None where that cannot be known: text that is not read, an expansion in the program's place or where
+    one of those options could stand, a program that itself runs what it is given.
+    """
+    parts = _read(command)
+    if type(program) is not str:
+        raise InputError("the program must be a string")
+    return None if parts is None else runs_program(parts, program)
+
+
+def targets(command: str) -> tuple[str, ...]:
+    """The files that a mutating command plainly names, as written; () where not all of them are plain."""
+    parts = _read(command)
+    return () if parts is None else changed(parts)
+
+
+def reads(command: str) -> tuple[str, ...]:
+    """The files that a read-only command plainly shows, as written; () where there is none."""
+    parts = _read(command)
+    return () if parts is None else shown(parts)
+
+
+def _read(command: object) -> tuple[Command, ...] | None:
+    if type(command) is not str:
+        raise InputError("a shell command must be a string")
+    return read(command)

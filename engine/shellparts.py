@@ -1,0 +1,48 @@
+"""Is a simple shell command known to change nothing?"""
+
+from __future__ import annotations
+
+import re
+
+from .shellprograms import Known, known
+from .shellwords import Command, Redirect, Rest
+from .shellwrappers import is_locale, peel
+
+_DUPLICATE = re.compile(r"(?:[0-9]+-?|-)\Z")
+
+
+def is_read_only(part: Command) -> bool:
+    """Is every piece of it known to change nothing: assignments, redirections, program, arguments?"""
+    if not all(map(is_locale, part.assignments)) or not all(map(is_harmless, part.redirects)):
+        return False
+    if not part.words:
+        return not part.assignments  # alone they would change the shell's own variables
+    return known_command(part) is not None
+
+
+def known_command(part: Command) -> Known | None:
+    """The program behind the wrappers where it is known to be read-only, else None."""
+    peeled = peel(part.words)
+    if peeled is None:
+        return None
+    words, fed = peeled
+    found = known(words)
+    # What `xargs` adds may be any option.
+    return None if found is None or (fed and not found.program.free) else found
+
+
+def is_harmless(redirect: Redirect) -> bool:
+    """A redirection that writes no file and opens no connection."""
+    text = redirect.word.text
+    match redirect.operator:
+        case "<<<":
+            return redirect.word.rest <= Rest.ONE
+        case "<":
+            # bash connects to a host where a name begins with /dev/tcp.
+            return text is not None and (text == "/dev/null" or "/dev/" not in text)
+        case "<&":
+            return text is not None and _DUPLICATE.match(text) is not None
+        case ">&":
+            return text is not None and (_DUPLICATE.match(text) is not None or text == "/dev/null")
+        case _:
+            return text == "/dev/null"

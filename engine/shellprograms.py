@@ -1,0 +1,274 @@
+"""Is a command of words known to be read-only? Its arguments are held against `rules/programs.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ..rules.programs import Program, programs
+from .shellscripts import awk_reads, find_reads, is_value, printf_reads, sed_reads, test_reads
+from .shellwords import Rest, Word
+
+_SIGNED = re.compile(r"-[0-9]+(?:[.,][0-9]+)?\Z")
+_COUNT = re.compile(r"-[0-9]+\Z")
+_PYTHON = re.compile(r"python3?(?:\.[0-9]+)?\Z")
+_STATUS = re.compile(r"[0-9]+\Z")
+_FOLDERS = ("/usr/bin/", "/bin/")
+
+
+class Arguments(Struct, frozen=True):
+    """What a program is given: options by name with their values, and the rest."""
+
+    options: tuple[tuple[str, Word | None], ...]
+    operands: tuple[Word, ...]
+
+    def has(self, *names: str) -> bool:
+        return any(name in names for name, _ in self.options)
+
+
+class Known(Struct, frozen=True):
+    """A command that is known to be read-only: its row of the table, and its arguments."""
+
+    name: str
+    program: Program
+    arguments: Arguments
+
+
+def program_name(word: Word) -> str:
+    """What a word in the program's place names, "" where that is not known.
+
+    A path is the program of that name only in the folders of the system itself.
+    """
+    text = word.text or ""
+    folder = next((each for each in _FOLDERS if text.startswith(each)), "")
+    text = text[len(folder) :]
+    if "/" in text or (word.quoted and text in ("[[", "]]")):
+        return ""
+    return "python" if _PYTHON.match(text) else text
+
+
+def known(words: Sequence[Word]) -> Known | None:
+    """The command where it is known to be read-only, else None. Wrappers were taken off before."""
+    name, rest = program_name(words[0]), tuple(words[1:])
+    if name == "git":
+        name, rest = _git(rest)
+    program = programs().get(name)
+    if program is None or program.changes or program.runner:
+        return None
+    match program.code:
+        case "echo":
+            arguments = _plain(rest)
+        case "printf":
+            arguments = Arguments((), rest) if printf_reads(rest) else None
+        case "test":
+            arguments = Arguments((), rest) if test_reads(name, rest) else None
+        case "find":
+            arguments = Arguments((), rest) if find_reads(program.words, rest) else None
+        case "awk":
+            arguments = _awk(rest)
+        case "python" if rest and rest[0].text == "-m":
+            arguments = _json_tool(rest[1:])
+        case _:
+            arguments = arguments_of(program, rest)
+    if arguments is None or not _fits(program, arguments):
+        return None
+    return Known(name, program, arguments)
+
+
+def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
+    """Options and operands as the program reads them; None where one is not known to be harmless."""
+    options: list[tuple[str, Word | None]] = []
+    operands: list[Word] = []
+    at, ended = 0, False
+
+    def value(count: int) -> Word | None:
+        """The next word or words, where nobody takes one of them for an option."""
+        nonlocal at
+        taken = words[at : at + count]
+        at += count
+        if len(taken) < count or not all(_is_value(program, each) for each in taken):
+            return None
+        return taken[0]
+
+    while at < len(words):
+        word = words[at]
+        at += 1
+        text = word.text
+        if ended or text == "-" or (text is not None and not text.startswith("-")):
+            operands.append(word)
+        elif text is None:
+            if not _is_operand(program, word):
+                return None
+            operands.append(word)
+        elif text == "--":
+            ended = True
+        elif (kind := _exact(program, text)) is not None:
+            taken = value(kind.count("=")) if kind else None
+            if kind and taken is None:
+                return None
+            options.append((text, taken))
+        elif text.startswith("--"):
+            name, equals, given = text[2:].partition("=")
+            long = program.long.get(name)
+            if long is None or (equals and not long):
+                return None
+            taken = Word(given) if equals else value(1) if long == "=" else None
+            if long == "=" and taken is None:
+                return None
+            options.append(("--" + name, taken))
+        else:
+            for place, letter in enumerate(text[1:], 2):
+                if letter in program.flags:
+                    options.append(("-" + letter, None))
+                elif letter in program.values or letter in program.attached:
+                    taken = Word(text[place:]) if text[place:] or letter in program.attached else value(1)
+                    if taken is None:
+                        return None
+                    options.append(("-" + letter, taken))
+                    break
+                else:
+                    return None
+    return Arguments(tuple(options), tuple(operands))
+
+
+def _exact(program: Program, text: str) -> str | None:
+    """What follows a word that is an option as it stands, None where it is none."""
+    return "" if program.number and _COUNT.match(text) else program.words.get(text)
+
+
+def _is_value(program: Program, word: Word) -> bool:
+    # Where programs of one name differ in which options take a value, it must not be an option of another.
+    return is_value(word, _SIGNED) or (program.free and word.rest is Rest.NOTHING)
+
+
+def _is_operand(program: Program, word: Word) -> bool:
+    """An unknown word where an option could stand: is it certainly no option, or none that matters?"""
+    if word.rest is Rest.LOOSE:
+        return False
+    if word.head:
+        return word.head[0] != "-"
+    return word.safe or (word.rest is Rest.WILD and program.free)
+
+
+def _fits(program: Program, arguments: Arguments) -> bool:
+    operands = arguments.operands
+    count = sum(2 if word.rest > Rest.ONE else 1 for word in operands)
+    if 0 <= program.most < count or (program.need and not arguments.has(*program.need)):
+        return False
+    first = operands[0].text if operands else None
+    match program.code:
+        case "literal":
+            return not operands or first is not None
+        case "yq":
+            return not operands or (
+                first is not None
+                and not any("system" in each.head or each.rest > Rest.ONE for each in operands)
+            )
+        case "sed":
+            scripts = [value for name, value in arguments.options if name in ("-e", "--expression")]
+            scripts = scripts or list(operands[:1])
+            return bool(scripts) and all(
+                each is not None and each.text is not None and sed_reads(each.text) for each in scripts
+            )
+        case "date":
+            return all(word.head.startswith("+") and word.rest <= Rest.ONE for word in operands)
+        case "status":
+            return count <= 1 and all(_STATUS.match(word.text or "") for word in operands)
+        case "python":
+            return not operands or arguments.has("-m")
+        case "git":
+            return _formats(arguments)
+        case "git reflog":
+            return _formats(arguments) and (not operands or first in ("show", "HEAD"))
+        case "git list":
+            listing = (
+                "--list",
+                "-l",
+                "--contains",
+                "--no-contains",
+                "--merged",
+                "--no-merged",
+                "--points-at",
+            )
+            return _formats(arguments) and (not operands or arguments.has(*listing))
+    return True
+
+
+def _formats(arguments: Arguments) -> bool:
+    """`%G?` and `%(signature)` in a format let git run another program."""
+    for name, value in arguments.options:
+        if value is not None and name in ("--format", "--pretty", "--sort"):
+            if value.text is None or "%G" in value.text or "signature" in value.text:
+                return False
+    return True
+
+
+def _git(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
+    """The row for a git command, and its arguments. Options before it that are not known end it."""
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text == "-C" and at + 1 < len(words) and is_value(words[at + 1], _SIGNED):
+            at += 2
+        elif text in ("--no-pager", "-P", "--no-optional-locks"):
+            at += 1
+        else:
+            break
+    names = [word.text or "" for word in words[at : at + 2]]
+    if not names or names[0].startswith("-"):
+        return ("git" if at == 0 else ""), words
+    if len(names) == 2 and (both := f"git {names[0]} {names[1]}") in programs():
+        return both, words[at + 2 :]
+    return f"git {names[0]}", words[at + 1 :]
+
+
+def _plain(words: tuple[Word, ...]) -> Arguments | None:
+    """The words of `echo`: an unknown one where an option could stand is in doubt, by the design."""
+    doubtful = (
+        word.rest is Rest.LOOSE
+        or (word.rest is Rest.ONE and not word.safe and (not word.head or word.head[0] == "-"))
+        for word in words
+    )
+    return None if any(doubtful) else Arguments((), words)
+
+
+def _awk(words: tuple[Word, ...]) -> Arguments | None:
+    """`awk` reads options up to its script, and files and assignments after it."""
+    options: list[tuple[str, Word | None]] = []
+    at = 0
+    while at < len(words):
+        text = words[at].text or ""
+        if text in ("-F", "-v"):
+            if at + 1 == len(words) or not is_value(words[at + 1], _SIGNED):
+                return None
+            options.append((text, words[at + 1]))
+            at += 2
+        elif text[:2] in ("-F", "-v"):
+            options.append((text[:2], Word(text[2:])))
+            at += 1
+        else:
+            break
+    if at < len(words) and words[at].text == "--":
+        at += 1
+    elif at < len(words) and words[at].head.startswith("-"):
+        return Arguments((), ()) if [word.text for word in words] in (["--version"], ["--help"]) else None
+    if at == len(words) or words[at].text is None or not awk_reads(words[at].head):
+        return None
+    if not all(is_value(word, _SIGNED) or (word.head and word.head[0] != "-") for word in words[at + 1 :]):
+        return None
+    if any(word.rest is Rest.LOOSE for word in words):
+        return None
+    return Arguments(tuple(options), words[at:])
+
+
+def _json_tool(words: tuple[Word, ...]) -> Arguments | None:
+    """`python -m json.tool`: its second operand is what it writes to."""
+    program = programs()["python -m json.tool"]
+    if not words or words[0].text != "json.tool":
+        return None
+    arguments = arguments_of(program, words[1:])
+    if arguments is None or not _fits(program, arguments):
+        return None
+    return Arguments((*arguments.options, ("-m", words[0])), arguments.operands)

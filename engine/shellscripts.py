@@ -1,0 +1,146 @@
+"""Texts that programs take as code: can a `sed` or `awk` script, an expression of `find`, a format write?
+
+Each answers True only where it is certain that nothing is written or run; in doubt False.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .shellwords import Rest, Word
+
+_ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n\[]|\\[^\n]|{brackets})+/[IM]*)"
+# A bracket expression; one that holds the delimiter is read in two ways, so it may not hold a `/`.
+_BRACKETS = r"\[\^?\]?(?:[^\[\]\\/\n]|\[:[a-z]+:\])*\]"
+_ADDRESSES = re.compile(
+    r"(?:{a}(?:[ ]*,[ ]*(?:{a}|[+~][0-9]+))?[ ]*)?!?[ ]*".replace(
+        "{a}", _ADDRESS.replace("{brackets}", _BRACKETS)
+    )
+)
+_SIMPLE = re.compile(r"(?:[dDgGhHnNpPxz=F]|[qQlL] *[0-9]*)[ \t]*(?=[;}\n]|\Z)")
+_JUMP = re.compile(r"(?::[ ]*[A-Za-z0-9_]+|[btT][ ]*[A-Za-z0-9_]*)[ \t]*(?=[;}\n]|\Z)")
+_FLAGS = re.compile(r"[gpiI0-9]*[ \t]*(?=[;}\n]|\Z)")
+_DELIMITERS = frozenset("/|#,:@%+~_")
+_PARTS = {
+    each: re.compile(rf"((?:[^{re.escape(each)}\\\n]|\\[^\n])*){re.escape(each)}") for each in _DELIMITERS
+}
+_CLOSED = re.compile(rf"(?:[^\[\\]|\\.|{_BRACKETS.replace('/', '')})*\Z")
+
+
+def sed_reads(script: str) -> bool:
+    """Does a `sed` script only print? Commands that write, run, read files or take text are not read."""
+    at, depth = 0, 0
+    while at < len(script):
+        if script[at] in " \t\n;":
+            at += 1
+            continue
+        if script[at] == "}":
+            depth -= 1
+            at += 1
+            continue
+        found = _ADDRESSES.match(script, at)
+        at = found.end() if found is not None else at
+        letter = script[at : at + 1]
+        if letter == "{":
+            depth += 1
+            at += 1
+        elif letter in ("s", "y"):
+            at = _substitution(script, at)
+        else:
+            found = _SIMPLE.match(script, at) or _JUMP.match(script, at)
+            at = found.end() if found is not None else -1
+        if at < 0 or depth < 0:
+            return False
+    return depth == 0
+
+
+def _substitution(script: str, at: int) -> int:
+    """Where `s/a/b/flags` or `y/a/b/` at `at` ends, -1 where it is not certain."""
+    part = _PARTS.get(script[at + 1 : at + 2])
+    first = part.match(script, at + 2) if part is not None else None
+    if part is None or first is None or not _CLOSED.match(first[1]):
+        return -1
+    second = part.match(script, first.end())
+    flags = _FLAGS.match(script, second.end()) if second is not None else None
+    return flags.end() if flags is not None else -1
+
+
+def awk_reads(script: str) -> bool:
+    """Does an `awk` script only print? After its first `print` there is no `>` and no pipe."""
+    if any(each in script for each in ("system", "getline", "@", "\\\n", "\\\r")):
+        return False
+    _, _, printed = script.partition("print")
+    return ">" not in printed and "|" not in printed.replace("||", "")
+
+
+_NEWER = re.compile(r"-newer[aBcm][aBcmt]\Z")
+_SIGNED = re.compile(r"-(?:[0-9]+[a-zA-Z]?|[0-7ugoarwxst+=,-]+)\Z")
+
+
+def find_reads(tests: Mapping[str, str], words: Sequence[Word]) -> bool:
+    """Does `find` with these words only list? `tests`: those, and the ways to print, that are known."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        text = word.text
+        if text is None:
+            if word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head.startswith("-"):
+                return False
+        elif tests.get(text) == "=" or _NEWER.match(text):
+            if at == len(words) or not is_value(words[at], _SIGNED):
+                return False
+            at += 1
+        elif text.startswith("-") and text not in tests:
+            return False
+    return True
+
+
+def is_value(word: Word, signed: re.Pattern[str]) -> bool:
+    """One word that is no option: it begins with something else than `-`, or is `signed`."""
+    if word.rest > Rest.ONE:
+        return False
+    if word.text is None:
+        return word.safe or (word.head != "" and word.head[0] != "-")
+    return not word.head.startswith("-") or word.head == "-" or signed.match(word.head) is not None
+
+
+_CONVERSION = re.compile(r"%(?:%|([-+ #0'0-9.]*)([a-zA-Z])|)")
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?\Z")
+
+
+def printf_reads(words: Sequence[Word]) -> bool:
+    """Does `printf` set no variable? `%n` and `-v` do; zsh runs what it finds in the number for a `%d`."""
+    if words and words[0].text == "--":
+        words = words[1:]
+    if not words or words[0].text is None or words[0].head.startswith("-"):
+        return False
+    found = list(_CONVERSION.finditer(words[0].head))
+    letters = {each[2] for each in found if each[0] != "%%"}
+    if not letters <= set("sbqcdiouxXeEfFgG"):
+        return False
+    numbers = letters & set("diouxXeEfFgG")
+    return not numbers or all(word.text is not None and _NUMBER.match(word.text) for word in words[1:])
+
+
+_ARITHMETIC = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
+
+
+def test_reads(name: str, words: Sequence[Word]) -> bool:
+    """Does `test`, `[` or `[[` run nothing? Shells run what stands in a subscript (`-v`, `-eq`)."""
+    if name != "test":
+        if not words or words[-1].text != ("]" if name == "[" else "]]"):
+            return False
+        words = words[:-1]
+    for at, word in enumerate(words):
+        if word.text is None:
+            if word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head.startswith("-"):
+                return False
+        elif word.text in ("-v", "-R", "-t"):
+            return False
+        elif word.text in _ARITHMETIC:
+            beside = (*words[max(at - 1, 0) : at], *words[at + 1 : at + 2])
+            if not all(each.text is not None and _NUMBER.match(each.text) for each in beside):
+                return False
+    return True

@@ -1,0 +1,161 @@
+"""The files that a shell command plainly names: those that it changes, and those that it shows.
+
+They are given as written. A command that goes to another folder first names none plainly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..rules.programs import programs
+from .shellparts import is_harmless, is_read_only, known_command
+from .shellprograms import Arguments, Known, arguments_of, program_name
+from .shellscripts import sed_reads
+from .shellwords import Command, Redirect, Word
+from .shellwrappers import Words, is_locale, peel
+
+_MOVES = frozenset(("cd", "pushd", "popd"))
+_PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
+_SILENT = ("-c", "-q", "--count", "--quiet")
+
+
+def changed(parts: tuple[Command, ...]) -> tuple[str, ...]:
+    """The files that the commands change; () where one of them may change more than it plainly names."""
+    found: list[str] = []
+    for part in parts:
+        if part.words and program_name(part.words[0]) in _MOVES:
+            return ()
+        names = [] if is_read_only(part) else _changed(part)
+        if names is None:
+            return ()
+        found += names
+    return tuple(dict.fromkeys(found))
+
+
+def _changed(part: Command) -> list[str] | None:
+    redirects = [each for each in part.redirects if not is_harmless(each)]
+    writes = all(each.operator[0] in ">&" and (each.operator != ">&" or each.fd == "") for each in redirects)
+    into = _names(each.word for each in redirects)
+    if not writes or into is None or not all(map(is_locale, part.assignments)):
+        return None
+    if not part.words:
+        return into if redirects else None
+    if known_command(part) is not None:
+        return into
+    peeled = peel(part.words)
+    if peeled is None or peeled[1]:
+        return None
+    own = _names_of_program(peeled[0])
+    return None if own is None else own + into
+
+
+def _names_of_program(words: Words) -> list[str] | None:
+    """What a program that changes files names, by its row's `changes`."""
+    name, rest = program_name(words[0]), words[1:]
+    if name == "dd":
+        return _names(Word(word.head[3:], word.rest) for word in rest if word.head.startswith("of=")) or None
+    if name == "sed":
+        name = "sed -i"
+    if name == "git" and rest:
+        name, rest = f"git {rest[0].text}", rest[1:]
+    program = programs().get(name)
+    if program is None or not program.changes:
+        return None
+    arguments = arguments_of(program, rest)
+    if arguments is None:
+        return None
+    operands = arguments.operands
+    match program.changes:
+        case "last":
+            return _names(operands[-1:]) if len(operands) > 1 else None
+        case "sed":
+            return _edited(arguments)
+        case "after":  # `git checkout -- f`: without the dashes it may be a branch
+            at = next((at for at, word in enumerate(rest) if word.text == "--"), len(rest))
+            return _names(rest[at + 1 :]) or None
+        case first:
+            return _names(operands[int(first) :]) or None
+
+
+def _edited(arguments: Arguments) -> list[str] | None:
+    """What `sed -i` edits. On BSD a suffix follows as a word of its own: an empty one is no file."""
+    if not arguments.has("-i", "--in-place"):
+        return None
+    files = [word for word in arguments.operands if word != Word("", quoted=True)]
+    scripts = [value for name, value in arguments.options if name in ("-e", "--expression")]
+    if not scripts:
+        scripts, files = [*files[:1]], files[1:]
+    if not scripts or not all(each and each.text is not None and sed_reads(each.text) for each in scripts):
+        return None
+    return _names(files) or None
+
+
+def _names(words: Iterable[Word]) -> list[str] | None:
+    """The words' texts, None where one is not known."""
+    found = []
+    for word in words:
+        if not word.text:
+            return None
+        found.append(word.text)
+    return found
+
+
+def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
+    """The files that are shown when all goes well: by commands joined with `&&`, and pipes of filters."""
+    found: list[str] = []
+    for part in parts:
+        if part.nested or part.link not in ("", "&&", "|", "|&") or not is_read_only(part):
+            return ()
+        command = known_command(part)
+        if command is None or command.name in _MOVES or any(map(_is_hidden, part.redirects)):
+            return ()
+        files = list(_files(command, part))
+        if part.link in ("|", "|&"):
+            if files or not _passes_on(command):
+                return ()
+        found += files
+    return tuple(dict.fromkeys(found))
+
+
+def _is_hidden(redirect: Redirect) -> bool:
+    """A redirection after which the output is not seen."""
+    return redirect.operator[0] in ">&" and redirect.fd in ("", "1")
+
+
+def _passes_on(command: Known) -> bool:
+    """A filter that shows lines as they come in; not one that only counts them."""
+    return command.program.filter and not command.arguments.has(*_SILENT)
+
+
+def _files(command: Known, part: Command) -> Iterator[str]:
+    """The files that a command shows."""
+    operands, has = command.arguments.operands, command.arguments.has
+    at = command.program.reads
+    if command.name == "git diff":
+        # One operand, or those after `--` beside no more than HEAD: else they may be versions.
+        words = [word.text for word in part.words]
+        before, dashes, _ = " ".join(word or "-" for word in words).partition(" -- ")
+        at = len([word for word in operands if word.text == "HEAD"]) if dashes else 0
+        named = operands[at:]
+        if (
+            has("--cached", "--staged", "--no-index")
+            or before.count("..")
+            or (not dashes and len(named) != 1)
+        ):
+            return
+        if not dashes and (named[0].text or "HEAD").startswith("HEAD"):
+            return
+    elif (
+        (command.name == "git blame" and len(operands) != 1)
+        or at < 0
+        or (has("-n", "--null-input", "--args", "--jsonargs") and command.name in ("jq", "yq"))
+    ):
+        return
+    elif has(*_PATTERNS) and command.program.code in ("pattern", "sed"):
+        at = 0
+    files = operands[at:]
+    if not files and command.program.filter:
+        yield from (each.word.text or "" for each in part.redirects if each.operator == "<")
+    for word in files:
+        if word.text and word.text != "-" and not (command.program.code == "awk" and "=" in word.text):
+            yield word.text
