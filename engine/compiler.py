@@ -16,8 +16,8 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..grammar.parser import parse
 from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
-from ..rules.kind import Kind, Phase, Setting, Spec
 from ..rules.grounds import GroundBlock, PresetBlock
+from ..rules.kind import Kind, Phase, Setting, Spec
 from ..rules.palettes import PaletteBlock
 from ..rules.reader import check_rule, read_rule
 from ..rules.statements import (
@@ -525,7 +525,9 @@ class Compiler:
                 if preset is None:
                     known = [*SHIPPED, *(other.name for other in unit.presets if other.cap is not None)]
                     message = f"there is no preset `{each.name[:64]}`"
-                    help_ = _did_you_mean(each.name, known) or "define it with `preset NAME { cap 6 refill 2 }`"
+                    help_ = (
+                        _did_you_mean(each.name, known) or "define it with `preset NAME { cap 6 refill 2 }`"
+                    )
                     self.found.append(Diagnostic("G106", message, each.span, help=help_, file=unit.file))
                     continue
                 found.append(

@@ -321,7 +321,9 @@ class _Finder(Scope, frozen=True):
 
     def no_result(self, what: str, span: Span) -> Diagnostic:
         return _warning(
-            "G314", f"`{what}` is known in a `signal` alone, so it is always unknown here", span,
+            "G314",
+            f"`{what}` is known in a `signal` alone, so it is always unknown here",
+            span,
             when_unknown(self.effect),
         )
 

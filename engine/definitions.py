@@ -89,7 +89,7 @@ def declared(tools: Any) -> Declared:
 
 
 def definitions(tools: Any) -> Iterator[tuple[Any, Any, bool, bool]]:
-    """The functions of a mapping or a list: name, schema, and whether it is said to change things, or to look.
+    """The functions of a mapping or a list: name, schema, and whether it is said to change things, to look.
 
     Raises:
         SchemaError: a definition in no known form.

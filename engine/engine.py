@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,11 +21,13 @@ from .names import Registered, Rename, settle
 from .pipeline import judge
 from .plan import Hook, Index, Plan, applies_to_model, make_plan
 from .rewriting import repairable
-from .tools import own_copy, read_tools
+from .tools import Tool, own_copy, read_tools
 from .verdict import Change, Failure, Observation, Outcome, Verdict
 
 if TYPE_CHECKING:
     from .admission import Policy
+    from .grounding import Verifier
+    from .grounds import Grounds
     from .offer import Offering, Stage
     from .palette import Source
     from .schema import Schema
@@ -97,6 +99,7 @@ class Engine:
         self._plans: Plans = {}
         self._schemas: dict[bytes, tuple[Schema, Plans]] = {}
         self._offerings: dict[str | None, Offering] = {}
+        self._grounds: dict[str | None, Grounds] = {}
         self._overs: dict[bytes, Engine] = {}
         self._root: Engine | None = None  # the engine that this one is over other tools
 
@@ -164,6 +167,9 @@ class Engine:
         context: Mapping[str, Json] | None = None,
         stages: Sequence[Stage] = (),
         state: bytes | str | None = None,
+        claim_surface: Iterable[str] = (),
+        verifier: Verifier | None = None,
+        threshold: float = 0.5,
     ) -> Session:
         """A conversation with one agent: what it is offered, and what its calls come to.
 
@@ -173,6 +179,9 @@ class Engine:
             context: what conditions read as `context.NAME`.
             stages: filters of the host, after those of the rule files.
             state: what `Session.dump` gave, to go on with.
+            claim_surface: what claims are about, names and paths, beside what the turn changes.
+            verifier: a function of a claim and its text; a score below `threshold` turns an accept into a
+                reject.
 
         Raises:
             InputError: an argument that is none; a state that a newer callgate wrote.
@@ -184,7 +193,17 @@ class Engine:
             _text("the session's id", id)
         model_id = None if model is None else _text("the model id", model) or None
         engine = self if tools is None else self.over(tools)
-        return Session(engine, id, model=model_id, context=context, stages=stages, state=state)
+        return Session(
+            engine,
+            id,
+            model=model_id,
+            context=context,
+            stages=stages,
+            state=state,
+            claim_surface=claim_surface,
+            verifier=verifier,
+            threshold=threshold,
+        )
 
     def offering(self, model: str | None) -> Offering:
         """The palette blocks for a model, compiled."""
@@ -197,6 +216,30 @@ class Engine:
                 self._offerings.clear()
             self._offerings[model] = found
         return found
+
+    def grounds(self, model: str | None) -> Grounds:
+        """The `ground` blocks for a model, compiled."""
+        from .grounds import Grounds
+
+        found = self._grounds.get(model)
+        if found is None:
+            found = Grounds(self.rules, model)
+            if len(self._grounds) >= _OFFERINGS:
+                self._grounds.clear()
+            self._grounds[model] = found
+        return found
+
+    def known(self, tool: str) -> Tool | None:
+        """A registered tool."""
+        return None if self._tools is None else self._tools.get(tool)
+
+    def known_part(self, tool: str, arguments: Json) -> Json:
+        """The arguments that the tool's schema names, or all where it has none."""
+        known = self.known(tool)
+        if known is None or known.schema is None or not isinstance(arguments, dict):
+            return arguments
+        names = known.schema.root.properties
+        return {key: value for key, value in arguments.items() if key in names} if names else arguments
 
     def check_in(
         self,

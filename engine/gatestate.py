@@ -1,7 +1,7 @@
 """The names of an earlier grounding gate, on the same core, for people who come from it.
 
-`GateState`, `PRESETS`, `classify_observation`, `boundary_check` and `turn_loop`, as `callgate.engine.grounding`
-offers them. Source: `docs/grounding.md`.
+`GateState`, `PRESETS`, `classify_observation`, `boundary_check` and `turn_loop`, as
+`callgate.engine.grounding` offers them. Source: `docs/grounding.md`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,25 @@ from typing import Any
 import msgspec
 
 from .errors import InputError
-from .grounding import LEGAL_NEXT, SHIPPED, THRESHOLD, Decision, Grounding, Preset, is_error
+from .grounding import (
+    LEGAL_NEXT,
+    SHIPPED,
+    THRESHOLD,
+    Decision,
+    Grounding,
+    Preset,
+    change_ended,
+    change_started,
+    finish,
+    is_error,
+    observed,
+    reason,
+    started,
+    touched,
+)
 from .grounding import begin as begin_turn
-from .grounding import change_ended, change_started, finish, observed, reason, started
 from .normalizing import normalize
-from .relevance import composed, home, key_of, touches
+from .relevance import composed, home, key_of, short_key, touches
 from .shown import leaves, result_text, targets, written
 
 ACCEPT, REJECT = "ACCEPT", "REJECT"
@@ -146,7 +160,7 @@ def boundary_check(
 def turn_loop(
     script: Iterable[Mapping[str, Any]], state: GateState, verifier: Callable[..., Any] | None = None
 ) -> tuple[str | None, list[tuple[str, Any]]]:
-    """Run the steps of a turn; it ends at the first claim that is accepted: its text, and what became of each."""
+    """Run the steps of a turn, to the first claim that is accepted: its text, and what each step came to."""
     core = _core(state)
     cwd = home(state.cwd)
     trace: list[tuple[str, Any]] = []
@@ -178,23 +192,25 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
     since = started(core)
     grounds = False
     if step.get("mutating"):
-        named = targets(args)
-        change_started(core, named, written(args), cwd)
-        change_ended(core, named, cwd)
+        named = [(short_key(name, cwd), name) for name in targets(args)]
+        change_started(core, named, written(args))
+        change_ended(core, [key for key, _ in named])
         state.last_mutation_step = state.current_step
     else:
         texts = tuple(leaves(args))
+        keys, relevant = touched(core, texts, cwd)
         grounds = observed(
             core,
             tool=tool,
             since=since,
-            texts=texts,
+            named=keys,
+            relevant=relevant,
             result=text,
+            cleaned=state.normalizers.get(tool, normalize)(text),
             known="\0".join(texts),
             ok=ok,
             exempt=tool in state.novelty_exempt,
             cwd=cwd,
-            clean=state.normalizers.get(tool, normalize),
         )
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))
@@ -215,9 +231,7 @@ def _back(core: Grounding, state: GateState) -> None:
     state.verified_signals = {name for name, fresh in core.signals.items() if fresh}
 
 
-def _finish(
-    core: Grounding, attempt: Any, state: GateState, verifier: Callable[..., Any] | None
-) -> Decision:
+def _finish(core: Grounding, attempt: Any, state: GateState, verifier: Callable[..., Any] | None) -> Decision:
     if not isinstance(attempt, Mapping):
         raise InputError("a claim is an object with `claim_type` and `content`")
     asked = None if verifier is None else lambda _claim, _text: verifier(attempt, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..grammar.ast import And, Condition, Function, Json, Paren
+from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..rules.grounds import GroundBlock, Listed, Require, Shell, Signal
 from ..rules.toolnames import ToolName
@@ -28,9 +28,7 @@ def check_ground(ground: GroundBlock, lets: Mapping[str, Json], file: str) -> li
                     near = nearest(name, signals)
                     help_ = f"did you mean `{near}`?" if near else "add `signal NAME from TOOL when …`"
                     message = f"no `signal` of this block is called `{name[:64]}`"
-                    found.append(
-                        Diagnostic("G606", message, each.span, Severity.WARNING, help_, file)
-                    )
+                    found.append(Diagnostic("G606", message, each.span, Severity.WARNING, help_, file))
     return found + list(_twice(ground, file))
 
 

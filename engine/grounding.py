@@ -1,4 +1,4 @@
-"""The gate between what a model claims and what it has seen: structural, without a token, and without a clock.
+"""The gate between what a model claims and what it has seen: structural, without a token or a clock.
 
 Source: `docs/grounding.md`. The state is a plain value; each function takes it and changes it in place, and
 whoever keeps it decides where. `GateState`, `classify_observation`, `boundary_check` and `turn_loop` are the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, TypeAlias
@@ -17,23 +17,27 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .errors import InputError
-from .normalizing import normalize
-from .relevance import Folded, composed, key_of, touches
+from .paths import Folded
+from .relevance import composed, touches
 from .shown import unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
+_WITH_LINES = 64  # of them, those of which it is kept what was written
+_NAME = 200  # characters of a target's name
 _DIGEST = 6  # bytes
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
+_OR_SAY = ", or say that it is unverified."
 
 _SAYS_NOTHING = re.compile(
-    r"(?i:[\s.!\"']*(?:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(no output\)|no output)?[\s.!\"']*)\Z"
+    r"(?i:[\s.!\"']*+(?:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(?no output\)?)?"
+    r"[\s.!\"']*+)\Z"
 )
 _ERROR = re.compile(
-    r"\s*(?i:error\b|traceback \(most recent call last\)|fatal:|exception\b|command not found|permission denied"
-    r"|no such file or directory|\[error\]|<error>|<tool_use_error>)"
+    r"\s*+(?i:error\b|traceback \(most recent call last\)|fatal:|exception\b|command not found"
+    r"|permission denied|no such file or directory|\[error\]|<error>|<tool_use_error>)"
 )
 Verifier: TypeAlias = Callable[[str, str], Any]
 
@@ -89,7 +93,6 @@ class Grounding(msgspec.Struct):
     verified: bool = False
     anything: int | None = None
     others: bool = False
-    running: int = 0
     targets: dict[str, Target] = {}
     digests: str = ""  # of eight characters each
     surface: list[str] = []
@@ -124,32 +127,45 @@ def started(state: Grounding) -> int:
     return state.tick
 
 
-def change_started(state: Grounding, named: tuple[str, ...], lines: tuple[str, ...], cwd: Folded) -> None:
-    """A call that may change something was let through: what it touches is owed from now on."""
+def change_started(state: Grounding, named: Sequence[tuple[str, str]], lines: tuple[str, ...]) -> None:
+    """A call that may change something was let through: what it touches is owed from now on.
+
+    `named`: keys of the targets with their names. `lines`: what it writes, see `shown.written`.
+    """
     state.mutations += 1
-    state.running += 1
     state.grounded = state.verified = False
     state.signals = dict.fromkeys(state.signals, False)
     if not named:
         state.anything = -1
-    for name in named:
-        key = key_of(name, cwd)
+    for key, name in named:
         if key in state.targets or len(state.targets) < TARGETS:
-            state.targets[key] = Target(name, None, False, lines)
+            kept = lines if len(state.targets) < _WITH_LINES else ()
+            state.targets[key] = Target(name[:_NAME], None, False, kept)
         else:
             state.others = True
 
 
-def change_ended(state: Grounding, named: tuple[str, ...], cwd: Folded) -> None:
-    """Its result came: what starts from now on can show its effect."""
+def change_ended(state: Grounding, named: Iterable[str]) -> None:
+    """Its result came: what starts from now on can show its effect. `named`: keys of the targets."""
     state.tick += 1
-    state.running = max(0, state.running - 1)
-    if not named and state.anything is not None:
+    keys = list(named)
+    if not keys and state.anything is not None:
         state.anything = state.tick
-    for name in named:
-        target = state.targets.get(key_of(name, cwd))
+    for key in keys:
+        target = state.targets.get(key)
         if target is not None:
             target.since = state.tick
+
+
+def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> tuple[list[str], bool]:
+    """The keys of the changed targets that some texts touch, and whether they touch anything of a claim."""
+    kept = tuple(texts)
+    found = [
+        key
+        for key, target in state.targets.items()
+        if any(touches(text, (target.name,), cwd) is not None for text in kept)
+    ]
+    return found, bool(found) or any(touches(text, state.surface, cwd) is not None for text in kept)
 
 
 def observed(
@@ -157,30 +173,33 @@ def observed(
     *,
     tool: str,
     since: int,
-    texts: tuple[str, ...],
+    named: Iterable[str],
+    relevant: bool,
     result: str,
+    cleaned: str,
     known: str,
     ok: bool,
     exempt: bool,
     cwd: Folded,
-    clean: Callable[[str], str] = normalize,
 ) -> bool:
     """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
 
-    `since`: the tick at which the call started. `texts`: those in its arguments. `known`: the arguments that the
-    schema knows, as text, for results that say nothing by themselves.
+    `since`: the tick at which the call started. `named`: keys of the targets that its arguments touch, and
+    `relevant`: whether they touch anything. `cleaned`: the result without what varies by itself. `known`:
+    stands for the arguments that the schema knows, where the result says nothing by itself.
     """
     if not ok or is_error(result):
         return False
-    names = [*state.surface, *(each.name for each in state.targets.values())]
-    if not any(touches(text, names, cwd) for text in texts) and touches(result, names, cwd) is None:
-        return False
-    if not exempt and not _is_new(state, tool, clean(result), known):
+    if not relevant:
+        names = [*state.surface, *(each.name for each in state.targets.values())]
+        if touches(result, names, cwd) is None:
+            return False
+    if not exempt and not _is_new(state, tool, cleaned, known):
         return False
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, texts, result, cwd)
+    _settle(state, since, frozenset(named), result)
     return True
 
 
@@ -201,17 +220,16 @@ def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
     return True
 
 
-def _settle(state: Grounding, since: int, texts: tuple[str, ...], result: str, cwd: Folded) -> None:
+def _settle(state: Grounding, since: int, named: frozenset[str], result: str) -> None:
     """What a grounding read shows of the changed targets."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     blank = not result.strip()
-    for target in state.targets.values():
-        if target.since is None or target.since >= since or (blank and target.lines):
+    for key, target in state.targets.items():
+        if target.since is None or target.since >= since or target.seen or (blank and target.lines):
             continue
-        named = any(touches(text, (target.name,), cwd) for text in texts)
         left = unseen(target.lines, result)
-        if named or (target.lines and not left):
+        if key in named or (target.lines and not left):
             target.lines = left
             target.seen = not left
     state.verified = bool(state.mutations) and not debts(state)
@@ -269,7 +287,7 @@ def finish(
         if doubt is not None:
             score = doubt[0]
             state.halted = state.refused = True
-            message = "The claim could not be confirmed. Look again at what it is about, or say that it is unverified."
+            message = f"The claim could not be confirmed. Look again at what it is about{_OR_SAY}"
             return Decision(False, claim, owed, LEGAL_NEXT, message, True, score)
     state.halted = state.refused = False
     return Decision(True, claim)
@@ -279,11 +297,11 @@ def _rejected(state: Grounding, claim: str, judged: str, owed: tuple[str, ...]) 
     state.halted = state.refused = True
     if owed and judged == "completion":
         listed = ", ".join(f"`{each[:120]}`" for each in owed[:8])
-        message = f"This is not shown yet: {listed}. Read what was changed after its last change, or say that it is unverified."
+        message = f"This is not shown yet: {listed}. Read what was changed after its last change{_OR_SAY}"
     elif state.budget <= 0:
-        message = "Nothing new was looked at for too long. Look at what the claim is about, or say that it is unverified."
+        message = f"Nothing new was looked at for too long. Look at what the claim is about{_OR_SAY}"
     else:
-        message = "Nothing that was looked at in this turn shows it. Look at what the claim is about, or say that it is unverified."
+        message = f"Nothing that was looked at in this turn shows it. Look at what it is about{_OR_SAY}"
     return Decision(False, claim, owed, LEGAL_NEXT, message)
 
 

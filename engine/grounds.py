@@ -5,7 +5,7 @@ Source: `docs/grounding.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -65,6 +65,7 @@ class Grounds:
 
     def __init__(self, rules: RuleSet, model: str | None) -> None:
         self.preset = _preset(rules, model)
+        self.cwd: str | None = None
         self._listed: dict[str, list[ToolName]] = {"reads": [], "mutates": [], "exempt": []}
         self._shells: list[tuple[ToolName, tuple[Segment, ...]]] = []
         self._normalize: list[tuple[tuple[ToolName, ...], Any, str]] = []
@@ -73,6 +74,8 @@ class Grounds:
         self._surface: list[tuple[Segment, ...]] = []
         for ground in rules.grounds:
             names = Names("", model, ground.lets, None, _runs)
+            cwd = ground.lets.get("cwd")
+            self.cwd = cwd if self.cwd is None and isinstance(cwd, str) else self.cwd
             for each in ground.block.statements:
                 match each:
                     case Listed():
@@ -160,7 +163,8 @@ def parts_of(condition: Condition, *, unless: bool = False) -> list[Condition]:
     """What is joined by `and` at the top of a condition."""
     if unless:
         return [Not(condition)]
-    todo, found = [condition], []
+    todo: list[Condition] = [condition]
+    found: list[Condition] = []
     while todo:
         here = todo.pop(0)
         if isinstance(here, Paren):

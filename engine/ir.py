@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 
 from ..grammar.ast import Json
-from ..rules.kind import Effect, Kind, Spec
 from ..rules.grounds import GroundBlock
+from ..rules.kind import Effect, Kind, Spec
 from ..rules.palettes import PaletteBlock
 from .verdict import Source
 

@@ -6,8 +6,10 @@ Source: `docs/grounding.md`. Linear in the text for each name; nothing is looked
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from unicodedata import is_normalized
 from unicodedata import normalize as compose
 
@@ -17,7 +19,7 @@ _PIECE = 255  # characters between blanks that are composed; sorting the marks o
 _TOKEN = 4096  # characters of a path that an occurrence stands in
 _NAME = re.compile(r"[\w./\\~@#%+-]")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
-# Where no working directory is known, relative paths are told from absolute ones by it; `..` does not lead out.
+# What relative paths are joined to where no working directory is known; `..` does not lead out of it.
 _NOWHERE = Folded("", "/" + "/".join(["\1"] * 64))
 
 
@@ -42,6 +44,12 @@ def key_of(name: str, cwd: Folded) -> str:
         if folded is not None:
             return f"{folded.root}\0{folded.text}"
     return name
+
+
+def short_key(name: str, cwd: Folded) -> str:
+    """`key_of`, short enough to be kept."""
+    key = key_of(composed(name), cwd).encode("utf-8", "surrogatepass")
+    return b64encode(blake2b(key, digest_size=9).digest()).decode()
 
 
 def touches(text: str, names: Iterable[str], cwd: Folded) -> str | None:

@@ -13,7 +13,7 @@ from ..rules.kind import Phase, Title
 from ..rules.palettes import Force
 from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
-from ..rules.testblock import CallStep, Expectation, OfferStep, TestCase
+from ..rules.testblock import CallStep, Expectation, FinishStep, OfferStep, ReasonStep, TestCase
 from . import messages
 from .compiler import Compiler
 from .engine import Engine
@@ -82,8 +82,10 @@ def _run(
             continue  # a step without a call is one of a session
         elif isinstance(step, OfferStep):
             wrong = _offer(session, step)
+        elif isinstance(step, FinishStep):
+            wrong = _finish(session, step)
         else:
-            session.user(step.text)
+            session.reason() if isinstance(step, ReasonStep) else session.user(step.text)
             wrong = []
         if wrong:
             head, *rest = wrong
@@ -132,6 +134,17 @@ def _offer(session: Session, step: OfferStep) -> list[str]:
     if palette.forced != step.forced:
         lines.append(f"wanted {step.forced or 'none'} to be forced, got {palette.forced or 'none'}")
     return ["the request offers something else", *lines] if lines else []
+
+
+def _finish(session: Session, step: FinishStep) -> list[str]:
+    """What differs in whether a claim is let out."""
+    decision = session.finish(step.claim)
+    if decision.accepted is step.accepted:
+        return []
+    wanted = "accepted" if step.accepted else "rejected"
+    owed = f"owed: {', '.join(decision.owed)}" if decision.owed else ""
+    said = [each for each in (owed, decision.message or "") if each]
+    return [f"wanted the {step.claim} {wanted}, and it was not", *said]
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -5,25 +5,47 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import cast
 
+import msgspec
+
 from ..grammar.ast import Json
 from ..rules.providers import STATES, Providers
+from . import grounding
 from . import state as memory
 from .condition import Env
 from .definitions import Tools
 from .domain import Limits, value_fault
 from .engine import Engine, Registry
 from .errors import ContractViolation, InputError
+from .grounding import THRESHOLD, Decision, Verifier
+from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
+from .paths import Folded
 from .plan import glob_matches
+from .relevance import home, short_key
+from .shown import leaves, result_text, written
 from .state import Call, State, Turn
 from .tools import own_copy
 from .verdict import Verdict
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A snapshot of a session: the turn, its requests, the gate's budget, what a completion still needs."""
+
+    turn: int
+    step: int
+    budget: int
+    cap: int
+    halted: bool
+    grounded: bool
+    verified: bool
+    owed: tuple[str, ...]
+    signals: tuple[str, ...]
 
 
 class Session:
@@ -41,14 +63,24 @@ class Session:
         context: Mapping[str, Json] | None = None,
         stages: Sequence[Stage] = (),
         state: bytes | str | None = None,
+        claim_surface: Iterable[str] = (),
+        verifier: Verifier | None = None,
+        threshold: float = THRESHOLD,
     ) -> None:
+        if verifier is not None and not callable(verifier):
+            raise InputError("a verifier is a function of a claim and its text")
+        if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
+            raise InputError("the verifier's threshold is a number from 0 to 1")
         self.id = id
         self.model = model
         self._engine = engine
         self._context = _context(context)
         self._stages = _stages(stages)
         self._text: str | None = None
-        self._state = State() if state is None else memory.decode(state)
+        self._verifier = verifier
+        self._threshold = threshold
+        self._surface = _names(claim_surface)
+        self._state = State(turn=self._turn()) if state is None else memory.decode(state)
         self._lock = RLock()
         self._busy = False
 
@@ -62,15 +94,27 @@ class Session:
         with self._lock:
             return memory.encode(self._state)
 
-    def user(self, text: str | None = None, *, context: Mapping[str, Json] | None = None) -> None:
-        """A turn begins: the user spoke. `context`: replaces what conditions read as `context.NAME`."""
+    def user(
+        self,
+        text: str | None = None,
+        *,
+        context: Mapping[str, Json] | None = None,
+        claim_surface: Iterable[str] | None = None,
+    ) -> None:
+        """A turn begins: the user spoke.
+
+        `context`: replaces what conditions read as `context.NAME`. `claim_surface`: replaces what claims are
+        about, names and paths.
+        """
         if text is not None and type(text) is not str:
             raise InputError(f"what the user said is text, not `{type(text).__name__}`")
         given = self._context if context is None else _context(context)
+        surface = self._surface if claim_surface is None else _names(claim_surface)
         with self._using():
             self._text = text
             self._context = given
-            self._state.turn = Turn()
+            self._surface = surface
+            self._state.turn = self._turn()
             self._state.turns += 1
 
     def offer(
@@ -142,6 +186,8 @@ class Session:
                 return  # told again
             call.answered = True
             good = good and call.admitted
+            if call.admitted:
+                self._came_back(call, value, good)
             for name in dict.fromkeys((call.sent, call.tool)):
                 if name in turn.answered or len(turn.answered) < memory.DIGESTS:
                     turn.answered[name] = turn.answered.get(name, False) or good
@@ -152,6 +198,48 @@ class Session:
                         self._state.after.append(call.tool)
                     else:
                         self._state.full = True
+
+    def reason(self) -> bool:
+        """The model thinks, which takes one from its budget. False: it is halted, and has to look first."""
+        with self._using():
+            return grounding.reason(self._state.turn.ground)
+
+    def finish(self, claim: str, text: str = "") -> Decision:
+        """Is a claim let out: `completion`, `assertion`, `none`, or `unverified`, which always is?
+
+        Raises:
+            InputError: it is no claim; nothing is let out.
+        """
+        if type(text) is not str:
+            raise InputError(f"the text of a claim is text, not `{type(text).__name__}`")
+        with self._using():
+            turn = self._state.turn
+            return grounding.finish(
+                turn.ground,
+                claim,
+                text,
+                self._grounds().required(Env(self._context, _View(self._state, None, turn.step))),
+                self._verifier,
+                self._threshold,
+            )
+
+    def progress(self) -> Progress:
+        """What is there and what is owed, without changing anything."""
+        with self._using():
+            turn = self._state.turn
+            ground = turn.ground
+            needed = self._grounds().required(Env(self._context, _View(self._state, None, turn.step)))
+            return Progress(
+                self._state.turns,
+                turn.step,
+                ground.budget,
+                ground.cap,
+                ground.halted,
+                ground.grounded,
+                ground.verified,
+                grounding.debts(ground),
+                tuple(name for name in needed if not ground.signals.get(name)),
+            )
 
     # Inside -----------------------------------------------------------------------------------
 
@@ -166,6 +254,71 @@ class Session:
                 yield
             finally:
                 self._busy = False
+
+    def _grounds(self) -> Grounds:
+        return self._engine.grounds(self.model)
+
+    def _turn(self) -> Turn:
+        """What a turn begins with."""
+        return Turn(ground=grounding.begin(self._grounds().preset, self._surface))
+
+    def _home(self) -> Folded:
+        cwd = self._grounds().cwd
+        if cwd is None and self._context is not None:
+            given = self._context.get("cwd")
+            cwd = given if isinstance(given, str) else None
+        return home(cwd)
+
+    def _went_out(self, call: Call, verdict: Verdict, env: Env) -> None:
+        """A call was let through: what it changes is owed from now on, what it looks at is noted."""
+        grounds, ground, cwd = self._grounds(), self._state.turn.ground, self._home()
+        arguments = verdict.arguments
+        call.since = grounding.started(ground)
+        for name in grounds.surface(arguments):
+            if name not in ground.surface and len(ground.surface) < memory.SURFACE:
+                ground.surface.append(name[: memory.LONGEST_ID])
+        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool))
+        call.changes = seen.changes
+        call.signals = list(grounds.shows(verdict.tool, arguments, env))
+        if seen.changes:
+            named = [(short_key(name, cwd), name) for name in seen.named[: memory.NAMED]]
+            call.named = [key for key, _ in named]
+            grounding.change_started(ground, named, written(arguments))
+        else:
+            texts = (*seen.named, *leaves(arguments))
+            keys, call.relevant = grounding.touched(ground, texts, cwd)
+            call.named = keys[: memory.NAMED]
+            call.known = (
+                memory.digest_of(verdict.tool, self._engine.known_part(verdict.tool, arguments)) or ""
+            )
+
+    def _came_back(self, call: Call, value: Json, good: bool) -> None:
+        """The result of a call that was let through."""
+        grounds, ground = self._grounds(), self._state.turn.ground
+        text = result_text(value)
+        if call.changes:
+            grounding.change_ended(ground, call.named)
+        else:
+            grounding.observed(
+                ground,
+                tool=call.tool,
+                since=call.since,
+                named=call.named,
+                relevant=call.relevant,
+                result=text,
+                cleaned=grounds.clean(call.tool, text),
+                known=call.known,
+                ok=good,
+                exempt=grounds.is_exempt(call.tool),
+                cwd=self._home(),
+            )
+        if call.signals:
+            env = Env(
+                self._context, _View(self._state, None, self._state.turn.step), _Result(good, text, value)
+            )
+            for name in grounds.shown(call.tool, call.signals, env) if good else ():
+                ground.signals[name] = True
+        call.named, call.signals, call.known = [], [], ""
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
@@ -254,6 +407,8 @@ class Session:
         if admitted and not known.admitted:  # told again, it may be let through now
             known.admitted, known.tool = True, name
             _count(turn, "counts", turn.counts, name)
+            view = _View(self._state, repeats, turn.step, known)
+            self._went_out(known, verdict, Env(self._context, view))
 
 
 def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | None) -> None:
@@ -323,6 +478,36 @@ class _View:
         else:
             found = memory.short(tool) in names
         return True if found else None if full else False
+
+
+class _Result:
+    """What conditions see of a result."""
+
+    __slots__ = ("exit_code", "ok", "text")
+
+    def __init__(self, ok: bool, text: str, value: Json) -> None:
+        self.ok = ok
+        self.text = text
+        self.exit_code = _exit_code(value)
+
+
+def _exit_code(value: Json) -> int | None:
+    """The exit code that a result tells, under one of its usual names."""
+    for key in ("exit_code", "exitCode", "returncode", "return_code", "status"):
+        found = value.get(key) if isinstance(value, dict) else None
+        if type(found) is int:
+            return found
+    return None
+
+
+def _names(given: object) -> tuple[str, ...]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InputError("a claim surface is a list of names, not one text")
+    names = list(given)
+    if len(names) > memory.SURFACE or any(type(each) is not str or not each.strip() for each in names):
+        raise InputError(f"a claim surface is a list of at most {memory.SURFACE} names")
+    names = sorted(names) if isinstance(given, set | frozenset) else names
+    return tuple(dict.fromkeys(each[: memory.LONGEST_ID] for each in names))
 
 
 def _is_glob(tool: str) -> bool:

@@ -120,7 +120,7 @@ def _digest(line: str) -> str:
     return blake2b(line.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def result_text(value: Json) -> str:
+def result_text(value: Any) -> str:
     """A result as text: the texts of an MCP result, a text itself, else JSON with sorted keys."""
     if type(value) is str:
         return value

@@ -13,12 +13,15 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .errors import InputError
+from .grounding import Grounding
 
 VERSION = 1
 CALLS = 128  # calls of a turn that wait for a result, or had one
 DIGESTS = 256  # different calls of a turn that are told apart, and tools that are counted
 REPEATS = 64  # where counting the same call ends
 MOST = 2**31  # where other counts end
+SURFACE = 64  # names that a claim is about
+NAMED = 16  # targets of one call
 LONGEST_ID = 256  # characters of a call's id
 _SHORT = 48  # bytes of a name that is kept as it is
 
@@ -28,7 +31,10 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 class Call(msgspec.Struct):
     """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
 
-    `repeats` and `count`: what conditions saw of it when it was first told.
+    `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
+    the tick at which it started; whether it `changes` something; the keys of the targets that it `named`, or
+    looks at; whether it is `relevant` to a claim; `known`, a digest of the arguments that the schema names;
+    and the `signals` that its result may show.
     """
 
     sent: str
@@ -38,6 +44,12 @@ class Call(msgspec.Struct):
     answered: bool = False
     repeats: Count | None = 0
     count: Count | None = 0
+    since: Count = 0
+    changes: bool = False
+    named: list[str] = []
+    relevant: bool = False
+    known: str = ""
+    signals: list[str] = []
 
 
 class Turn(msgspec.Struct):
@@ -60,6 +72,7 @@ class Turn(msgspec.Struct):
     calls: dict[str, Call] = {}
     repeats: dict[str, Count] = {}
     full: list[str] = []
+    ground: Grounding = msgspec.field(default_factory=Grounding)
 
 
 class State(msgspec.Struct):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from ..grammar.ast import File, Json, Statement, Text, Word
-from ..rules.kind import Kind, Spec, Title
 from ..rules.grounds import GroundBlock, PresetBlock
+from ..rules.kind import Kind, Spec, Title
 from ..rules.palettes import PaletteBlock
 from ..rules.statements import Default, Disable, Pack, Policy, Spoken, ToolBlock
 from ..rules.testblock import TestCase

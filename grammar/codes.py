@@ -1,6 +1,7 @@
 """Every diagnostic code: its severity, its title, and the page that `callgate explain CODE` shows.
 
-G0 text and shape, G1 names, G2 clauses and values, G3 conditions, G4 tests, G5 packs and files, G6 palettes and grounding.
+G0 text and shape, G1 names, G2 clauses and values, G3 conditions, G4 tests, G5 packs and files,
+G6 palettes and grounding.
 """
 
 from __future__ import annotations
@@ -387,17 +388,17 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G314": Code(
             "a result where there is none",
-            "`result.…` is known where a `signal` of a `ground` block asks for it. In a rule of a tool the call "
-            "has not run yet, so the test is unknown in every call. A `deny` or an `ask` takes effect on unknown: "
-            "where the test decides, it fires on every call. An `allow`, and every rule that repairs, "
-            "takes effect on true alone: there it never fires. Take the test away.",
+            "`result.…` is known where a `signal` of a `ground` block asks for it. In a rule of a tool "
+            "the call has not run yet, so the test is unknown in every call. A `deny` or an `ask` takes "
+            "effect on unknown: where the test decides, it fires on every call. An `allow`, and every "
+            "rule that repairs, takes effect on true alone: there it never fires. Take the test away.",
             Severity.WARNING,
         ),
         "G315": Code(
             "no call to look at",
-            "The condition of a `palette`, of a `force` in it, or of a `require` is asked while there is no call: no "
-            "arguments, no tool and no result yet. It can look at `context.…`, `model`, `turn.step`, "
-            "`turn.calls(TOOL)` and `after TOOL`.",
+            "The condition of a `palette`, of a `force` in it, or of a `require` is asked while there is "
+            "no call: no arguments, no tool and no result yet. It can look at `context.…`, `model`, "
+            "`turn.step`, `turn.calls(TOOL)` and `after TOOL`.",
         ),
         "G601": Code(
             "a palette that cannot be honoured",
@@ -424,19 +425,21 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G605": Code(
             "a preset that cannot hold",
-            "`preset NAME { cap 6 refill 2 strict }` says how many steps of thinking there are without looking "
-            "(`cap`) and how many a look gives back (`refill`): whole numbers with 1 <= refill < cap.",
+            "`preset NAME { cap 6 refill 2 strict }` says how many steps of thinking there are without "
+            "looking (`cap`) and how many a look gives back (`refill`): whole numbers with 1 <= refill < "
+            "cap.",
         ),
         "G606": Code(
             "a signal that nothing gives",
-            "`require NAME before completion` needs a `signal NAME from TOOL`, or no completion is ever let out. "
-            "The nearest name is proposed.",
+            "`require NAME before completion` needs a `signal NAME from TOOL`, or no completion is ever let "
+            "out. The nearest name is proposed.",
             Severity.WARNING,
         ),
         "G607": Code(
             "a signal that looks at two things at once",
-            "The condition of a `signal` is asked in two parts: what looks at the call when it is made, and what "
-            "looks at the result when it comes. Join them with `and`; each part looks at one of the two.",
+            "The condition of a `signal` is asked in two parts: what looks at the call when it is made, "
+            "and what looks at the result when it comes. Join them with `and`; each part looks at one of "
+            "the two.",
         ),
         "G105": Code(
             "said twice",

@@ -68,9 +68,7 @@ def _ground(statement: Statement, fields: Fields, file: str) -> tuple[GroundStat
     return Listed(word, tools, span), found
 
 
-def read_preset(
-    statement: Statement, name: str, file: str
-) -> tuple[PresetBlock | None, list[Diagnostic]]:
+def read_preset(statement: Statement, name: str, file: str) -> tuple[PresetBlock | None, list[Diagnostic]]:
     """Read a `preset`: with a block a definition, without one, the models that it is for."""
     block = items_and_block(statement, True)[1]
     if block is None:
@@ -101,15 +99,11 @@ def read_preset(
                 numbers[label] = number
     if not found and not ({"cap", "refill"} <= numbers.keys()):
         message = f"`preset {name[:64]}` says neither or only one of `cap` and `refill`"
-        found.append(
-            Diagnostic("G605", message, statement.span, help="write `cap 6 refill 2`", file=file)
-        )
+        found.append(Diagnostic("G605", message, statement.span, help="write `cap 6 refill 2`", file=file))
     elif not found and not 1 <= numbers["refill"] < numbers["cap"] <= _LARGEST:
         message = f"a preset has 1 <= refill < cap <= {_LARGEST}"
         found.append(Diagnostic("G605", message, statement.span, file=file))
     if any(fault.severity is Severity.ERROR for fault in found):
         return None, found
-    made = PresetBlock(
-        name, numbers["cap"], numbers["refill"], strict, statement.families, statement.span
-    )
+    made = PresetBlock(name, numbers["cap"], numbers["refill"], strict, statement.families, statement.span)
     return made, found

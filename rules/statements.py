@@ -15,9 +15,9 @@ from . import faults
 from .catalog import kinds
 from .fitting import items_and_block, read_form, read_tool_names
 from .forms import FORMS
-from .kind import Effect
 from .groundblock import read_ground, read_preset
 from .grounds import GroundBlock, PresetBlock
+from .kind import Effect
 from .paletteblock import read_palette
 from .palettes import PaletteBlock
 from .shapes import Fields

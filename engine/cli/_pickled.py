@@ -66,7 +66,9 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"`{module}.{name}` is no value of rules")
 
 
-_OF_VALUES = frozenset(module.__name__ for module in (ast, span, kind, grounds, palettes, toolnames, ir, verdict))
+_OF_VALUES = frozenset(
+    module.__name__ for module in (ast, span, kind, grounds, palettes, toolnames, ir, verdict)
+)
 
 
 def _is_own_kind(module: str) -> bool:
