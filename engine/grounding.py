@@ -62,7 +62,7 @@ SHIPPED: Mapping[str, Preset] = {
 }
 
 
-class Target(msgspec.Struct):
+class Target(msgspec.Struct, omit_defaults=True):
     """Something that this turn changed. `since`: the tick at which its last change ended; None while it runs.
 
     `seen`: it was read after that. `lines`: what was written and not shown yet.
@@ -74,7 +74,7 @@ class Target(msgspec.Struct):
     lines: tuple[str, ...] = ()
 
 
-class Grounding(msgspec.Struct):
+class Grounding(msgspec.Struct, omit_defaults=True):
     """What the gate knows of a turn. `tick` orders the starts and ends of calls.
 
     `anything`: a change that named nothing ended at this tick, and no relevant read came after it; -1 while

@@ -28,7 +28,7 @@ _SHORT = 48  # bytes of a name that is kept as it is
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, omit_defaults=True):
     """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
 
     `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
@@ -52,7 +52,7 @@ class Call(msgspec.Struct):
     signals: list[str] = []
 
 
-class Turn(msgspec.Struct):
+class Turn(msgspec.Struct, omit_defaults=True):
     """What happened since the user spoke.
 
     `step`: requests so far. `registry` and `offered`: what the last one offered, as the digest of the tools

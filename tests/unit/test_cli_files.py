@@ -278,11 +278,15 @@ def test_tests_of_rules_with_errors_are_not_run(go: Go, folder: Path) -> None:
     assert "no test was run" in err
 
 
-def test_a_test_of_turns_is_listed_as_not_run(go: Go, folder: Path) -> None:
-    (folder / "a.gate").write_text('test "turn" {\n  user\n  finish completion expect rejected\n}\n')
+def test_a_test_of_turns_is_listed_like_others(go: Go, folder: Path) -> None:
+    turn = "user\n  finish completion expect"
+    (folder / "a.gate").write_text(
+        f'test "x" {{\n  {turn} rejected\n}}\ntest "y" {{\n  {turn} accepted\n}}\n'
+    )
     status, out, err = go("test", "a.gate")
-    assert (status, out) == (0, "a.gate\n  not run  turn\n")
-    assert err == "1 test: 1 not run\n"
+    assert status == 1
+    assert out.startswith("a.gate\n  ok       x\n  FAILED   y\n")
+    assert err == "2 tests: 1 ok, 1 failed\n"
 
 
 # fmt ----------------------------------------------------------------------------------------------

@@ -178,18 +178,24 @@ def test_a_rule_that_the_schema_leaves_room_for_is_not(rule: str) -> None:
     assert check(f"tool t {{ {rule} }}", tools=FIELDS).diagnostics == ()
 
 
-def test_a_test_that_nothing_answers_yet_is_reported_once_with_and_without_tools() -> None:
-    text = 'tool t { deny "x" when runs(/s, "pytest"); allow when result.ok and turn.step > 1 }'
+def test_a_result_where_there_is_none_is_reported_once_with_and_without_tools() -> None:
+    text = 'tool t { deny "x" when result.exit_code == 1; allow when result.ok and turn.step > 1 }'
     for tools in (None, FIELDS):
         found = check(text, tools=tools).diagnostics
         assert [(each.code, each.severity) for each in found] == [("G314", Severity.WARNING)] * 2
         assert ["denied" in each.help for each in found] == [True, False]
 
 
-def test_a_deny_that_nothing_answers_denies_every_call_as_its_warning_says() -> None:
+def test_a_deny_that_looks_at_a_result_denies_every_call_as_its_warning_says() -> None:
     with pytest.warns(CallgateWarning, match="always unknown"):
-        engine = callgate.compile('tool t { deny "x" when runs(/s, "pytest") }')
+        engine = callgate.compile('tool t { deny "x" when result.ok }')
     assert engine.check("t", {"s": "ls"}).outcome.value == "denied"
+
+
+def test_a_deny_may_look_at_what_a_command_runs() -> None:
+    engine = callgate.compile('tool t { deny "no tests" when runs(/s, "pytest") }')
+    assert engine.check("t", {"s": "pytest -q"}).outcome.value == "denied"
+    assert engine.check("t", {"s": "ls"}).outcome.value == "valid"
 
 
 def test_mistakes_in_several_files_are_reported_together() -> None:

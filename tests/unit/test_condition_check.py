@@ -212,8 +212,8 @@ def test_a_test_that_decides_itself_is_a_warning_in_every_rule(text):
     assert [each[:2] for each in check(text, effect=None)][-1:] == [("G310", False)]
 
 
-UNANSWERED = 'runs(/path, "pytest") and result.ok and result.exit_code == 0'
-SESSION = "after read in turn and turn.step > 1 and turn.calls(bash) < turn.repeats"
+UNANSWERED = 'result.ok and result.exit_code == 0 and result.text == "x"'
+SESSION = 'after read in turn and turn.step > 1 and turn.calls(bash) < turn.repeats and runs(/path, "pytest")'
 
 
 @pytest.mark.parametrize("schema", [False, True])
@@ -226,7 +226,7 @@ SESSION = "after read in turn and turn.step > 1 and turn.calls(bash) < turn.repe
         (None, "unknown is not enough for the rule: where this decides, it does nothing"),
     ],
 )
-def test_each_test_that_nothing_answers_is_a_warning_that_says_what_it_means(effect, meaning, schema):
+def test_a_result_where_there_is_none_is_a_warning_that_says_what_it_means(effect, meaning, schema):
     assert check(UNANSWERED, schema=schema, effect=effect) == [("G314", False, meaning)] * 3
 
 

@@ -624,9 +624,50 @@ def test_a_value_of_the_deployment_reaches_every_name_of_it(tmp_path: Path) -> N
     assert engine.session(context={"role": "support"}).offer().names is None
 
 
-def test_statements_that_have_no_meaning_yet_are_checked_and_said_to_be_so() -> None:
-    text = "ground { reads a }\npreset q { cap 4 refill 1 }"
-    found = check(text)
-    assert {each.code for each in found.diagnostics} == {"G110"}
-    assert not found.failed
-    assert "G103" in codes("ground { reads }")
+GROUND = """
+ground {
+  reads read
+  mutates edit
+  shell bash /command
+  signal passed from bash when runs(/command, "pytest") and result.exit_code == 0
+  require passed before completion when context.strict
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("call edit {'path': 'a', 'newText': 'x=1'} returns 'ok'\nfinish completion expect rejected", None),
+        ("call edit {'path': 'a', 'newText': 'x=1'} returns 'ok'\ncall read {'path': 'a'} returns 'x=1'\n"
+         "finish completion expect accepted", None),
+        ("call edit {'path': 'a', 'newText': 'x=1'} returns 'ok'\ncall read {'path': 'a'} returns 'x=0'\n"
+         "finish completion expect accepted", "owed: a"),
+        ("reason\nfinish assertion expect rejected\nfinish unverified expect accepted", None),
+        ("finish none expect rejected", "wanted the none rejected"),
+    ],
+)  # fmt: skip
+def test_a_test_of_claims_is_run(steps: str, said: str | None) -> None:
+    steps = steps.replace("'", '"')
+    found = check(f'{GROUND}\ntest "x" {{\ncontext {{"strict": false}}\n{steps}\n}}').diagnostics
+    assert [each.code for each in found] == (["G402"] if said else [])
+    assert said is None or said in f"{found[0].message}\n{found[0].help}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ground { reads a; mutates a }", ["G105"]),
+        ("ground { require s before completion }", ["G606"]),
+        ("ground { signal s from a when /x == result.exit_code }", ["G607"]),
+        ("ground { signal s from a when result.ok or /x }", ["G607"]),
+        ("ground { signal s from a when result.ok and /x == 1 }", []),
+        ("ground { signal s from a; require s before completion when /x == 1 }", ["G315"]),
+        ('preset nobody for "kimi"', ["G106"]),
+        ("preset a { cap 3 refill 1 }\npreset a { cap 4 refill 1 }", ["G105"]),
+        ("preset a { cap 3 refill 1 }\npreset a", []),
+        ("preset skipper", []),
+    ],
+)
+def test_what_is_wrong_with_grounding(text: str, found: list[str]) -> None:
+    assert codes(text) == found

@@ -15,6 +15,7 @@ from callgate.grammar.parser import parse
 from callgate.rules.catalog import kinds
 from callgate.rules.faults import edits
 from callgate.rules.forms import FORMS
+from callgate.rules.grounds import GroundBlock, PresetBlock
 from callgate.rules.kind import Effect, Kind, Phase, Spec
 from callgate.rules.reader import read_rule, usage
 from callgate.rules.regex import compile_regex
@@ -26,7 +27,6 @@ from callgate.rules.statements import (
     Family,
     Let,
     Pack,
-    Pending,
     Policy,
     Requires,
     ToolBlock,
@@ -35,7 +35,15 @@ from callgate.rules.statements import (
     read,
     words,
 )
-from callgate.rules.testblock import CallStep, Expectation, OfferStep, TestCase, UserStep
+from callgate.rules.testblock import (
+    CallStep,
+    Expectation,
+    FinishStep,
+    OfferStep,
+    ReasonStep,
+    TestCase,
+    UserStep,
+)
 from callgate.rules.values import copy, has_type, require_json
 from callgate.rules.versions import admits, admits_newer
 
@@ -286,25 +294,49 @@ def test_a_word_that_stands_elsewhere_says_where() -> None:
     assert read(statement("polcy adaptive"))[1][0].help == "did you mean `policy`?"
 
 
+def test_presets_and_ground_blocks_are_read_whole() -> None:
+    got, found = read(statement("preset p for kimi { refill 2; strict; cap 5 }"))
+    wanted = PresetBlock("p", 5, 2, True, (Word("kimi"),))
+    assert (without_spans(got), found) == (without_spans(wanted), [])
+    got, found = read(statement("preset p for kimi"))
+    wanted = PresetBlock("p", families=(Word("kimi"),))
+    assert (without_spans(got), found) == (without_spans(wanted), [])
+    got, found = read(
+        statement(
+            'ground { reads a, "b*"; mutates c; shell bash /command; exempt d; normalize a "x" to "y"\n'
+            "signal s from a when result.ok; require s before completion unless context.x\n"
+            'surface /a, "/b c" }'
+        )
+    )
+    assert found == []
+    assert isinstance(got, GroundBlock)
+    assert [type(each).__name__ for each in got.statements] == [
+        *("Listed", "Listed", "Shell", "Listed", "Normalize", "Signal", "Require", "Surface")
+    ]
+    assert got.statements[6].unless  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "wanted"),
     [
-        "preset p { cap 5 refill 2 strict }",
-        "preset p { refill 2; strict; cap 5 }",
-        "preset p for kimi",
-        'ground { reads a, b; mutates c; shell bash /command; exempt d; normalize a "x" to "y" }',
-        'ground { signal s from a when result.ok; require s before completion; surface /a, "/b c" }',
+        ("preset p { cap 5 }", ["G605"]),
+        ("preset p { cap 2 refill 2 }", ["G605"]),
+        ("preset p { cap 5 refill 0 }", ["G605"]),
+        ("preset p { cap 5.5 refill 1 }", ["G605"]),
+        ("preset p { cap 5 refill 1; cap 6 }", ["G605"]),
+        ("preset p { cap 5 refill 1 maybe }", ["G103"]),
+        ("preset p { frob }", ["G102"]),
+        ("ground { reads; frob x; reads a for kimi }", ["G103", "G102", "G210"]),
+        ('ground { normalize a "(" to "y" }', ["G209"]),
+        ("ground { shell bash /a/*/b }", ["G203"]),
+        ("ground { signal s }", ["G103"]),
+        ("ground { require s }", ["G103"]),
     ],
 )
-def test_what_is_not_in_force_yet_is_read_with_a_note(text: str) -> None:
+def test_a_wrong_block_says_why(text: str, wanted: list[str]) -> None:
     got, found = read(statement(text))
-    assert isinstance(got, Pending)
-    assert [(fault.code, fault.severity) for fault in found] == [("G110", Severity.NOTE)]
-
-
-def test_what_is_not_in_force_yet_is_checked_all_the_same() -> None:
-    _, found = read(statement("ground { reads; frob x; reads a for kimi }"))
-    assert codes(found) == ["G110", "G103", "G102", "G210"]
+    assert got is None
+    assert codes(found) == wanted
 
 
 def test_every_form_says_how_it_is_written() -> None:
@@ -414,11 +446,15 @@ def test_a_wrong_test_of_turns_says_why(text: str, wanted: list[str]) -> None:
     assert codes(found) == wanted
 
 
-def test_a_test_of_claims_is_read_and_not_in_force_yet() -> None:
-    got, found = case("user; call a {} returns 1\nreason; finish completion expect rejected")
+def test_a_test_of_claims_is_read_whole() -> None:
+    got, found = case(
+        "user; call a {} returns 1\nreason; finish completion expect rejected; finish none expect accepted"
+    )
+    assert found == []
     assert isinstance(got, TestCase)
-    assert not got.in_force
-    assert codes(found) == ["G110"]
+    wanted = (ReasonStep(), FinishStep("completion", False), FinishStep("none", True))
+    assert without_spans(got.steps[2:]) == without_spans(wanted)
+    assert got.in_session
 
 
 # shapes, expressions, versions, values --------------------------------------------------------
