@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
+from .domain import Refusal
 from .errors import InputError
+from .names import Registered, settle
 
 
 class Event(Struct, frozen=True):
@@ -58,7 +61,8 @@ def verify(
         raise InputError("calls are a list of names or of calls")
     known = None if offered is None else tuple(offered)
     exact = None if known is None else frozenset(known)
-    given = [(_tool(call, known, forced), call) for call in calls]
+    meant = _spellings(known)
+    given = [(meant(_tool(call, known, forced)), call) for call in calls]
     strange = list(dict.fromkeys(name for name, _ in given if exact is not None and name not in exact))
     events = [
         Event("call_not_offered", name, f"`{name[:64]}` was called and not offered") for name in strange
@@ -91,6 +95,8 @@ def _tool(call: Any, offered: tuple[str, ...] | None, forced: str | None) -> str
     """The tool that a call is for: a name, a call as a provider writes it, or what the provider ran."""
     if type(call) is str:
         return call
+    if not isinstance(call, Mapping):
+        call = _fields(call)
     if isinstance(call, Mapping):
         kind, label = call.get("type"), call.get("server_label")
         if kind == "mcp_call" and type(label) is str:
@@ -104,4 +110,32 @@ def _tool(call: Any, offered: tuple[str, ...] | None, forced: str | None) -> str
             # `web_search_call` is what `web_search_preview` leaves.
             tags = (*([forced] if forced is not None else ()), *(offered or ()))
             return next((each for each in tags if each == tag or each.startswith(f"{tag}_")), tag)
-    raise InputError(f"a call is a name or an object with one, not `{type(call).__name__}`")
+    raise InputError("a call is a name, or a call as a provider or its client writes it, with one")
+
+
+def _fields(call: object) -> Mapping[str, Any] | None:
+    """A call as an object of a client library, as far as it is looked at here; None where it is none."""
+    found: dict[str, Any] = {}
+    for key in ("name", "type", "server_label", *_NESTED):
+        with suppress(Exception):  # whatever an object does when it is looked at
+            value = getattr(call, key, None)
+            if type(value) is str:
+                found[key] = value
+            elif value is not None and type(getattr(value, "name", None)) is str:
+                found[key] = {"name": value.name}
+    return found or None
+
+
+def _spellings(offered: tuple[str, ...] | None) -> Callable[[str], str]:
+    """The offered name that a name means, as `session.call` settles it but for `rename` rules."""
+    if offered is None:
+        return lambda name: name
+    names = Registered.of(dict.fromkeys(offered))
+
+    def meant(name: str) -> str:
+        if name in names.registered:
+            return name
+        found = settle(name, names, ())
+        return name if isinstance(found, Refusal) else found[0]
+
+    return meant

@@ -137,6 +137,23 @@ def narrowed(tools: Any, names: Container[str]) -> Any:
     return kept
 
 
+def form_of(entry: Any) -> str | None:
+    """In whose form a definition is, where it can be told: one of `FORMS`."""
+    if not isinstance(entry, Mapping):
+        return None
+    if any(isinstance(entry.get(key), list) for key in _FUNCTIONS):
+        return "gemini"
+    if isinstance(entry.get("toolSpec"), Mapping):
+        return "bedrock"
+    if isinstance(entry.get("function"), Mapping) or isinstance(entry.get("custom"), Mapping):
+        return "openai-chat"
+    if "input_schema" in entry:
+        return "anthropic"
+    if "inputSchema" in entry:
+        return "mcp"
+    return "openai-responses" if entry.get("type") in ("function", "custom") and "name" in entry else None
+
+
 def check_unique(names: tuple[str, ...]) -> None:
     """Raise DuplicateToolName where a name stands twice: no provider takes that."""
     if len(set(names)) != len(names):

@@ -374,7 +374,7 @@ class Engine:
         renamed: tuple[Change, ...] = ()
         fault = _bad_name(name)
         if fault is None and self._names is not None and name not in self._names.registered:
-            found = settle(name, self._names, self._renames(model_id))
+            found = settle(name, self._names, self._renames(model_id), offers)
             if isinstance(found, Refusal):
                 fault = found
             else:

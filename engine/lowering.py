@@ -15,7 +15,7 @@ from ..grammar.ast import Json
 from ..rules.providers import CANNOT, STATES, Provider, ProviderError, Providers, read_providers, shipped
 from ..rules.regex import compile_regex
 from .contract import Event, Verified, verify
-from .definitions import Declared, check_unique, declared, narrowed
+from .definitions import Declared, check_unique, declared, form_of, narrowed
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
 
 _MODES = ("auto", "none", "required")
@@ -41,18 +41,26 @@ class Lowered(Struct, frozen=True):
     forced: str | None = None
     parallel: bool | None = None
     tools_at: tuple[str, ...] = ("tools",)
+    form: str | None = None  # that definitions must have
 
     def request(self) -> dict[str, Json]:
         """The body with the tools at their place: what is sent beside model and messages.
 
         Raises:
-            InputError: the tools were given by name, which cannot be sent.
+            InputError: the tools were given by name, which cannot be sent, or in another provider's form.
         """
         tools = self.tools
         if isinstance(tools, Mapping) and isinstance(tools.get("tools"), list):
             tools = tools["tools"]
         if isinstance(tools, Mapping) or any(isinstance(each, str) for each in tools):
             raise InputError("the tools were given by name; give their definitions, in the provider's form")
+        for each in tools if self.form is not None else ():
+            form = form_of(each)
+            if form not in (None, self.form):
+                raise InputError(
+                    f"a tool is defined in the form `{form}`, and {self.provider} takes `{self.form}`: give"
+                    " the definitions in the form of the provider that is asked"
+                )
         request: dict[str, Any] = dict(self.body)
         if tools:
             here = request
@@ -257,8 +265,8 @@ class _Lowering(Struct, frozen=True):
     ) -> Lowered:
         """What cannot be forced: refused, or with `soft` the tools alone, which is a hint."""
         if not soft:
-            raise ContractViolation(code, _cannot(code, self.spec, model))
-        events.append(Event("degraded_to_auto", "", _cannot(code, self.spec, model)))
+            raise ContractViolation(code, _cannot(code, self.spec, model, self.table, wanted.form))
+        events.append(Event("degraded_to_auto", "", _cannot(code, self.spec, model, self.table, wanted.form)))
         names = None if wanted.kind == "required" else wanted.names
         if wanted.kind in ("hosted", "mcp"):
             names, wanted = (), replace(wanted, beside=(wanted,))
@@ -308,6 +316,7 @@ class _Lowering(Struct, frozen=True):
             else None,
             parallel,
             self.spec.tools_at,
+            self.spec.form,
         )
 
     def _parallel(
@@ -479,10 +488,13 @@ def _not_offered(name: str, names: tuple[str, ...]) -> ForcedToolUnavailable:
     return ForcedToolUnavailable("forced_not_offered", message, name, names)
 
 
-def _cannot(code: str, spec: Provider, model: str | None) -> str:
-    who = f"`{model[:64]}`" if model else "the model"
+def _cannot(code: str, spec: Provider, model: str | None, table: Providers, form: str) -> str:
+    who = f"`{model[:64]}`" if model else "a model that is not named"
+    what = f"{spec.title}: {who} cannot be forced"
     if code != CANNOT:
-        return f"{spec.title}: {who} cannot be forced while it thinks; send thinking off, or do not force"
-    return (
-        f"{spec.title}: {who} cannot be forced to call a tool in this state; do not force, or let it be soft"
-    )
+        return f'{what} while it thinks; ask with thinking="off", or do not force'
+    if form in spec.choices and table.answer(spec, model, "off", form) in ("ok", "quiet"):
+        return f'{what} in this state; ask with thinking="off", or do not force'
+    if model is None and form in spec.choices:
+        return f"{what}; say which model is asked, or do not force"
+    return f"{what} to do this; do not force, or let it be soft"

@@ -53,9 +53,15 @@ class Registered(Struct, frozen=True):
 
 
 def settle(
-    name: str, names: Registered, renames: tuple[Rename, ...]
+    name: str,
+    names: Registered,
+    renames: tuple[Rename, ...],
+    offers: Callable[[str], bool] | None = None,
 ) -> tuple[str, tuple[Change, ...]] | Refusal:
-    """The registered name that a call's name means, with what was changed; or why there is none."""
+    """The registered name that a call's name means, with what was changed; or why there is none.
+
+    `offers`: which of them the model may be told of; None for all.
+    """
     cut = _CUT.search(name)
     if "<arg_" in name or (cut is not None and _ARGUMENTS.search(name, cut.start())):
         return Refusal(
@@ -77,8 +83,9 @@ def settle(
                 )
     from ..grammar.diagnostics import nearest
 
-    near = nearest(name, names.registered)
-    listed = ", ".join(f"`{each[:64]}`" for each in sorted(names.registered)[:20])
+    told = [each for each in sorted(names.registered) if offers is None or offers(each)]
+    near = nearest(name, told)
+    listed = ", ".join(f"`{each[:64]}`" for each in told[:20])
     help_text = (
         f"Did you mean `{near}`?"
         if near

@@ -212,6 +212,7 @@ class Offering:
                 run.registered,
                 source,
                 run.asked.model,
+                None if served is None else served.thinking,
             )
 
         palette = made(force)
@@ -270,9 +271,13 @@ class _Run:
         for each in names:
             if not each.glob and each.text not in self.known:
                 self._unknown(each.text, rule)
-        globs = [each.text for each in names if each.glob]
-        fitting = (name for name in self.registered if any(glob_matches(glob, name) for glob in globs))
-        return (exact & self.known) | (frozenset(fitting) if globs else frozenset())
+        found = exact & self.known
+        for glob in (each.text for each in names if each.glob):
+            fitting = frozenset(name for name in self.registered if glob_matches(glob, name))
+            if not fitting:
+                self._unknown(glob, rule)
+            found |= fitting
+        return found
 
     def stage(self, stage: Stage) -> None:
         """A filter of the host."""
@@ -281,7 +286,10 @@ class _Run:
             chosen = stage.choose(given, self.asked)
             kept = None if chosen is None else _texts(chosen)
         except Exception as error:
-            what = f"the stage `{stage.name}` failed: {type(error).__name__}"
+            said = (
+                f"{type(error).__name__}: {error}" if isinstance(error, InputError) else type(error).__name__
+            )
+            what = f"the stage `{stage.name}` failed: {said}"
             if stage.hard:
                 raise ContractViolation("hard_filter_failed", what) from error
             self.say(Event("stage_failed", stage.name, what))

@@ -45,7 +45,7 @@ class ToolPalette(Struct, frozen=True):
     `names`: in the order of the registry; None: every tool, as if there were no palette; empty: no tool.
     `forced`: the tool that must be called. `soft`: it may be let go where the provider cannot force it.
     `events`: what happened on the way. `registered`: the names that it was made over, where they are known,
-    and `source` their definitions. `model`: the one that is asked, where it is known.
+    and `source` their definitions. `model` and `thinking`: who is asked, where it is known.
     """
 
     names: tuple[str, ...] | None = None
@@ -55,6 +55,7 @@ class ToolPalette(Struct, frozen=True):
     registered: tuple[str, ...] | None = None
     source: Source | None = None
     model: str | None = None
+    thinking: str | None = None
 
     def __post_init__(self) -> None:
         names: Any = self.names  # typed for those who read it; anybody may give another iterable
@@ -138,7 +139,7 @@ class ToolPalette(Struct, frozen=True):
             choice=choice,
             tools=own_copy(self.source.tools) if keep else self.tools,
             model=model if model is not None else self.model,
-            thinking=thinking,
+            thinking=thinking if thinking is not None else self.thinking,
             parallel=parallel,
             mode="soft" if self.soft else "hard",
             history_has_tool_blocks=history_has_tool_blocks,

@@ -26,8 +26,9 @@ from ..grammar.diagnostics import Diagnostic, Severity, nearest
 from ..rules.palettes import Filter, Force, PaletteBlock, PaletteStatement
 from ..rules.toolnames import ToolName
 from .conditioncheck import check_condition
-from .conditionterms import shown
+from .conditionterms import FUNCTIONS, shown
 from .offer import passes
+from .plan import glob_matches
 
 _NO_CALL = ("tool", "turn.repeats", "result.ok", "result.text", "result.exit_code")
 
@@ -65,7 +66,8 @@ def check_palette_tools(palette: PaletteBlock, tools: tuple[str, ...], file: str
         else:
             names, what = statement.names, "this part of the list says nothing"
         for name in names:
-            if not name.glob and name.text not in tools:
+            there = any(glob_matches(name.text, tool) for tool in tools) if name.glob else name.text in tools
+            if not there:
                 near = nearest(name.text, tools)
                 yield Diagnostic(
                     "G111",
@@ -131,6 +133,6 @@ def _of_a_call(condition: Condition) -> Iterator[Term]:
 def _looks(term: Term | Item) -> Iterator[Term]:
     of_call = isinstance(term, Word) and term.text in _NO_CALL
     if isinstance(term, Function):
-        of_call = term.name.text != "turn.calls"
+        of_call = term.name.text in FUNCTIONS and term.name.text != "turn.calls"
     if isinstance(term, Pointer) or (of_call and not isinstance(term, Item)):
         yield term

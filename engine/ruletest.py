@@ -87,6 +87,8 @@ def _run(
         else:
             session.reason() if isinstance(step, ReasonStep) else session.user(step.text)
             wrong = []
+        if wrong and session is None and unit.palettes:
+            wrong.append("palettes apply in a session: begin the test with `user` or `offer expect …`")
         if wrong:
             head, *rest = wrong
             message = f"test `{case.title}` fails: {head}"
@@ -128,12 +130,15 @@ def _offer(session: Session, step: OfferStep) -> list[str]:
     except CallgateError as error:
         return [f"the request is refused: {error}"]
     got = palette.registered if palette.names is None else palette.names
-    lines = []
     if set(got or ()) != set(step.names):
-        lines = [f"wanted {_listed(step.names)}, got {_listed(got or ())}"]
+        return [
+            "the request offers something else",
+            f"wanted {_listed(step.names)}, got {_listed(got or ())}",
+        ]
     if palette.forced != step.forced:
-        lines.append(f"wanted {step.forced or 'none'} to be forced, got {palette.forced or 'none'}")
-    return ["the request offers something else", *lines] if lines else []
+        wanted = f"wanted {step.forced or 'none'} to be forced, got {palette.forced or 'none'}"
+        return ["the request forces something else", wanted]
+    return []
 
 
 def _finish(session: Session, step: FinishStep) -> list[str]:

@@ -180,7 +180,8 @@ class Session:
             call = turn.calls.get(key)
             if call is None:
                 raise InputError(
-                    f"no call of this turn has the id `{call_id[:64]}`; the last {memory.CALLS} are kept"
+                    f"no call of this turn has the id `{call_id[:64]}`: it was made in an earlier turn, or"
+                    f" never, or is not among the last {memory.CALLS}, which are kept"
                 )
             if call.answered:
                 return  # told again

@@ -470,8 +470,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G111": Code(
             "unknown tool",
-            "A tool block names a tool that is not among the tools given, so its rules never apply. The"
-            " nearest name is proposed.",
+            "A tool block, a palette or a `ground` block names a tool that is not among the tools given, so "
+            "what is said of it never applies. The nearest name is proposed.",
             Severity.WARNING,
         ),
         "G403": Code(

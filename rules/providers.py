@@ -24,6 +24,7 @@ CHOICES = (
     *("allowed-auto", "allowed-required"),
 )
 WAYS = ("no-tools", "only", "filter")
+FORMS = ("openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "mcp")  # of definitions
 STATES = ("off", "enabled", "adaptive", "default")
 FORCED = ("required", "tool")  # what `forms` can name
 
@@ -48,6 +49,7 @@ class Provider(Struct, frozen=True):
     hosted: frozenset[str] = frozenset()
     empty: Mapping[str, Json] = MappingProxyType({})
     kin: frozenset[str] = frozenset()  # itself, and those that it is like
+    form: str | None = None  # of definitions
 
 
 class Model(Struct, frozen=True):
@@ -142,6 +144,7 @@ _PROVIDER: Mapping[str, Any] = {
     "beside": _FIELDS,
     "hosted": _NAMES,
     "empty": _FIELDS,
+    "form": {"type": "string", "allowed": list(FORMS)},
 }
 _MODEL: Mapping[str, Any] = {
     "providers": {**_NAMES, "required": True, "minlength": 1},
@@ -261,6 +264,7 @@ def _provider(
         frozenset(fields.get("hosted", known.hosted if known is not None else ())),
         MappingProxyType(fields.get("empty", known.empty if known is not None else {})),
         kin,
+        fields.get("form", known.form if known is not None else None),
     )
 
 

@@ -71,6 +71,8 @@ def _engine(namespace: Namespace) -> Engine | None:
     if rules is None:
         complain("callgate: the rules have errors, so no call was judged")
         return None
+    if rules.palettes:
+        complain("callgate: palettes apply to the requests of a session; here each call stands by itself")
     if namespace.policy is not None:
         rules = _with_policy(rules, namespace.policy)
     return Engine(rules, tools)

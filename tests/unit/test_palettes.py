@@ -84,6 +84,7 @@ def test_a_misspelt_tool_is_a_warning_with_the_nearest() -> None:
         ("G111", "did you mean `act`?"),
         ("G111", "did you mean `shell`?"),
         ("G111", "did you mean `pre`?"),
+        ("G111", ""),
     ]
 
 
@@ -111,6 +112,7 @@ def test_always_survives_every_soft_filter_and_no_hard_one() -> None:
     assert offered("palette a { always shell; exclude shell hard; offer act }") == ("act",)
 
 
+@pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 def test_an_empty_palette_never_turns_into_all() -> None:
     palette = session('palette a { offer "x*" }').offer()
     assert palette.names == ()
@@ -461,6 +463,7 @@ def test_a_soft_force_goes_out_as_a_hint_where_it_cannot_be_forced() -> None:
         session("palette p { force pre }").offer().to("anthropic", model="claude-opus-5-5")
 
 
+@pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 def test_an_empty_palette_with_calls_in_the_history() -> None:
     palette = callgate.compile('palette p { offer "x*" }', tools=BEDROCK).session().offer()
     fresh = palette.to("bedrock")
@@ -538,3 +541,70 @@ def test_a_name_that_is_a_function_and_a_tool_of_the_provider_is_refused() -> No
     tools = [{"type": "web_search"}, {"name": "web_search", "input_schema": {}}]
     with pytest.raises(ContractViolation):
         callgate.compile("", tools=tools)
+
+
+@pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
+def test_a_glob_that_fits_nothing_is_reported() -> None:
+    palette = session('palette p { exclude "lgo_*" hard }').offer()
+    assert [str(each) for each in palette.events] == ["unknown_name:lgo_*"]
+
+
+def test_names_as_models_write_them_are_settled_before_they_are_verified() -> None:
+    palette = session("palette p { offer act, pre; force pre }").offer()
+    for name in ("functions.pre", "Pre", "pre:0", " pre "):
+        found = palette.verify([name])
+        assert (found.honoured, found.execute) == (True, (name,))
+    assert not palette.verify(["prepare"]).honoured
+    assert session("").offer().to("openai.chat").verify(["functions.act"]).honoured
+
+
+class Call:
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+class Odd:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+def test_calls_may_be_objects_of_a_client() -> None:
+    palette = session("palette p { force pre }").offer()
+    assert palette.verify([Call(type="function", function=Call(name="pre", arguments="{}"))]).honoured
+    assert palette.verify([Call(type="tool_use", name="pre")]).honoured
+    assert not palette.verify([Call(name="act")]).honoured
+    for odd in (Odd(), Call(), Call(name=1), object(), None):
+        with pytest.raises(InputError):
+            palette.verify([odd])
+
+
+def test_definitions_in_the_form_of_another_provider_are_not_sent() -> None:
+    forms = {"openai.chat": OPENAI, "anthropic": ANTHROPIC, "gemini": GEMINI, "bedrock": BEDROCK}
+    for provider in (*forms, "openai.responses", "mistral", "groq", "cohere", "ollama"):
+        for form, tools in (*forms.items(), ("mcp", MCP)):
+            lowered = ToolPalette().check(tools).to(provider)
+            fits = form == provider or (
+                form == "openai.chat" and provider in ("mistral", "groq", "cohere", "ollama")
+            )
+            if fits:
+                assert lowered.request()["tools" if provider != "bedrock" else "toolConfig"]
+            else:
+                with pytest.raises(InputError, match="in the form"):
+                    lowered.request()
+
+
+def test_what_a_refusal_says_to_do() -> None:
+    palette = session("palette p { force pre }").offer()
+    for provider, options, said in (
+        ("moonshot", {}, 'ask with thinking="off"'),
+        ("bedrock", {}, "say which model is asked"),
+        ("ollama", {}, "do not force, or let it be soft"),
+        ("deepseek", {"thinking": "enabled"}, 'ask with thinking="off"'),
+    ):
+        with pytest.raises(ContractViolation, match=said):
+            palette.to(provider, **options)  # type: ignore[arg-type]
+
+
+def test_a_palette_hands_on_how_the_model_thinks() -> None:
+    palette = session("palette p { force pre }").offer(provider="moonshot", thinking="off")
+    assert palette.to("moonshot").guarantee == "exact"

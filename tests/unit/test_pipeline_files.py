@@ -585,7 +585,7 @@ tool search_docs { deny "too often" when turn.calls(search_docs) >= 2 }
          "offer expect get, search_docs forcing get", []),
         ("call search_docs {} returns 1\n" * 2 + "call search_docs {}\nexpect denied 'too often'", []),
         ("offer expect get, shell forcing get", ["wanted get, shell, got search_docs, get"]),
-        ("offer expect get, search_docs", ["wanted none to be forced, got get"]),
+        ("offer expect get, search_docs", ["forces something else\nwanted none to be forced, got get"]),
         ("call shell {} returns 1", ["the call did not run: `shell` is not offered in this request"]),
         ("call search_docs {} returns 1\n" * 3, ["the call did not run: too often"]),
     ],
@@ -596,6 +596,12 @@ def test_a_test_of_turns_is_run_in_a_session(steps: str, said: list[str]) -> Non
     assert [each.code for each in found] == ["G402"] * len(said)
     for each, wanted in zip(found, said, strict=True):
         assert wanted in f"{each.message}\n{each.help}"
+
+
+def test_a_test_of_single_calls_says_that_palettes_need_a_session() -> None:
+    text = 'palette p { exclude t }\ntool t { test "x" { call {}; expect denied } }'
+    (only,) = check(text).diagnostics
+    assert "begin the test with `user`" in only.help
 
 
 def test_a_test_of_turns_takes_the_tools_that_it_names(tmp_path: Path) -> None:

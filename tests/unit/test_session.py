@@ -376,6 +376,7 @@ def test_a_stage_that_stops_the_process_leaves_the_session_as_it_was() -> None:
     here.user()
 
 
+@pytest.mark.filterwarnings("ignore::callgate.CallgateWarning")
 def test_what_was_offered_of_other_tools_is_not_offered_of_these() -> None:
     rules = 'palette p { exclude "x*" }'
     one = callgate.compile(rules, tools={"a": None}).session()
@@ -444,7 +445,7 @@ def test_a_result_that_comes_too_late_is_told_so() -> None:
     here = session()
     for number in range(memory.CALLS + 1):
         here.call("read", {"path": str(number)}, call_id=f"c{number}")
-    with pytest.raises(InputError, match="the last 128 are kept"):
+    with pytest.raises(InputError, match="not among the last 128"):
         here.result("c0")
 
 
@@ -577,3 +578,13 @@ def test_an_offer_to_a_provider_is_refused_for_what_the_request_would_be(
     with pytest.raises(callgate.ContractViolation) as caught:
         here.offer(provider=provider)
     assert caught.value.code == code
+
+
+def test_no_message_tells_of_tools_that_are_not_offered() -> None:
+    here = session("palette p { exclude bash hard }")
+    here.offer()
+    for name in ("nonsense", "bahs", "functions.nothing"):
+        said = here.call(name, {}, call_id=name).retry_message or ""
+        assert "There is no tool" in said
+        assert "`bash`" not in said
+    assert "`read`" in (here.call("nonsense", {}, call_id="again").retry_message or "")
