@@ -16,7 +16,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-LONGEST = 131_072  # code points; Linux passes no longer argument to a shell (MAX_ARG_STRLEN)
+LONGEST = 32_768  # code points; some tenths of a second at worst
 _DEEPEST = 32
 
 # Control characters, blanks and joiners that are not ASCII, lone surrogates.
@@ -138,14 +138,14 @@ class _Unclear(Exception):
 
 
 class _Reader:
-    """Goes once through the text. `loops`: the variables of the loops around, with what they go through."""
+    """Goes once through the text. `loops`: the variables of the loops around, and what they may be."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.depth = 0
         self.commands: list[Command] = []
-        self.loops: dict[str, tuple[Word, ...]] = {}
+        self.loops: dict[str, _Items] = {}
         self.ahead: Word | None = None  # the keyword that was looked at and not taken
 
     # Commands
@@ -275,7 +275,7 @@ class _Reader:
         self.newlines()
         if self.word().keyword != "do":
             raise _Unclear
-        self.loops[name] = items
+        self.loops[name] = _Items.of(items)
         self.script(frozenset(("done",)), link)
         del self.loops[name]
 
@@ -485,16 +485,29 @@ class _Reader:
 
     def variable(self, made: _Making, name: str, quoted: bool) -> None:
         items = self.loops.get(name)
-        if items is None or any(item.rest in (Rest.ONE, Rest.LOOSE) for item in items):
+        if items is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
-            return
-        safe = all(item.head and item.head[0] != "-" for item in items)
-        if all(item.text is not None and (quoted or _UNSPLIT.match(item.text)) for item in items):
-            made.unknown(Rest.ONE if safe else Rest.LOOSE, safe)
-        elif quoted:
-            made.unknown(Rest.WILD, safe)
         else:
-            made.unknown(Rest.LOOSE)
+            made.unknown(items.quoted if quoted else items.bare, items.safe)
+
+
+class _Items(Struct, frozen=True):
+    """What a loop goes through: how its variable reads in quotes and without, and is it a safe word?"""
+
+    quoted: Rest
+    bare: Rest
+    safe: bool
+
+    @staticmethod
+    def of(items: tuple[Word, ...]) -> _Items:
+        safe = all(item.head and item.head[0] != "-" for item in items)
+        most = max((item.rest for item in items), default=Rest.NOTHING)
+        if most in (Rest.ONE, Rest.LOOSE):
+            return _Items(Rest.ONE, Rest.LOOSE, False)
+        if most is Rest.WILD:
+            return _Items(Rest.WILD, Rest.LOOSE, safe)
+        one = safe and all(_UNSPLIT.match(item.head) for item in items)
+        return _Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
 class _Making:
