@@ -18,7 +18,7 @@ _STATUS = re.compile(r"[0-9]+\Z")
 _FOLDERS = ("/usr/bin/", "/bin/")
 
 
-class Arguments(Struct, frozen=True):
+class Arguments(Struct, frozen=True, gc=False):
     """What a program is given: options by name with their values, and the rest."""
 
     options: tuple[tuple[str, Word | None], ...]
@@ -28,7 +28,7 @@ class Arguments(Struct, frozen=True):
         return any(name in names for name, _ in self.options)
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, gc=False):
     """A command that is known to be read-only: its row of the table, and its arguments."""
 
     name: str

@@ -7,7 +7,8 @@ import re
 from msgspec import Struct
 
 from ..rules.programs import programs
-from .shellwords import Command, Rest
+from .shellread import Command
+from .shellwords import Rest
 from .shellwrappers import MOST, WRAPPERS, Words, is_locale
 
 _BIN = re.compile(r"(?:/usr/local/bin|/usr/bin|/bin|(?:\./)?\.?venv/bin)/([^/]+)\Z")
