@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from .errors import InputError
 from .shellparts import is_read_only
+from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import changed, shown
-from .shellwords import Command, read
 
 
 def mutates(command: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from .shellprograms import Known, known
-from .shellwords import Command, Redirect, Rest
+from .shellread import Command, Redirect
+from .shellwords import Rest
 from .shellwrappers import is_locale, peel
 
 _DUPLICATE = re.compile(r"(?:[0-9]+-?|-)\Z")

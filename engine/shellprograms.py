@@ -18,7 +18,7 @@ _STATUS = re.compile(r"[0-9]+\Z")
 _FOLDERS = ("/usr/bin/", "/bin/")
 
 
-class Arguments(Struct, frozen=True):
+class Arguments(Struct, frozen=True, gc=False):
     """What a program is given: options by name with their values, and the rest."""
 
     options: tuple[tuple[str, Word | None], ...]
@@ -28,7 +28,7 @@ class Arguments(Struct, frozen=True):
         return any(name in names for name, _ in self.options)
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, gc=False):
     """A command that is known to be read-only: its row of the table, and its arguments."""
 
     name: str
@@ -82,6 +82,8 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
     options: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
     at, ended = 0, False
+    # Where the place of an operand matters, an option after one counts as an operand with some programs.
+    ordered = program.most >= 0 or bool(program.need) or program.code == "git list"
 
     def value(count: int) -> Word | None:
         """The next word or words, where nobody takes one of them for an option."""
@@ -104,6 +106,8 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             operands.append(word)
         elif text == "--":
             ended = True
+        elif ordered and operands:
+            return None
         elif (kind := _exact(program, text)) is not None:
             taken = value(kind.count("=")) if kind else None
             if kind and taken is None:

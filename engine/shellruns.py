@@ -7,8 +7,9 @@ import re
 from msgspec import Struct
 
 from ..rules.programs import programs
-from .shellwords import Command, Rest
-from .shellwrappers import WRAPPERS, Words, is_locale
+from .shellread import Command
+from .shellwords import Rest
+from .shellwrappers import MOST, WRAPPERS, Words, is_locale
 
 _BIN = re.compile(r"(?:/usr/local/bin|/usr/bin|/bin|(?:\./)?\.?venv/bin)/([^/]+)\Z")
 _PYTHON = re.compile(r"python(?:[23](?:\.[0-9]+)?)?\Z")
@@ -62,7 +63,9 @@ def runs_program(parts: tuple[Command, ...], program: str) -> bool | None:
 
 def _program(words: Words, program: str) -> bool | None:
     """Do these words run the program? Wrappers are seen through."""
-    while words:
+    for _ in range(MOST):
+        if not words:
+            return False
         word = words[0]
         text = word.text
         if text is None:
@@ -92,7 +95,7 @@ def _program(words: Words, program: str) -> bool | None:
         if rest is None:
             return None
         words = rest
-    return False
+    return None
 
 
 def _module(words: Words, program: str) -> bool | None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from .shellwords import Rest, Word
 
-_ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n\[]|\\[^\n]|{brackets})+/[IM]*)"
+_ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n\[]|\\[^\n]|{brackets})++/[IM]*)"
 # A bracket expression; one that holds the delimiter is read in two ways, so it may not hold a `/`.
-_BRACKETS = r"\[\^?\]?(?:[^\[\]\\/\n]|\[:[a-z]+:\])*\]"
+_BRACKETS = r"\[\^?\]?+(?:[^\[\]\\/\n]|\[:[a-z]+:\])*+\]"
 _ADDRESSES = re.compile(
     r"(?:{a}(?:[ ]*,[ ]*(?:{a}|[+~][0-9]+))?[ ]*)?!?[ ]*".replace(
         "{a}", _ADDRESS.replace("{brackets}", _BRACKETS)
@@ -23,9 +23,9 @@ _JUMP = re.compile(r"(?::[ ]*[A-Za-z0-9_]+|[btT][ ]*[A-Za-z0-9_]*)[ \t]*(?=[;}\n
 _FLAGS = re.compile(r"[gpiI0-9]*[ \t]*(?=[;}\n]|\Z)")
 _DELIMITERS = frozenset("/|#,:@%+~_")
 _PARTS = {
-    each: re.compile(rf"((?:[^{re.escape(each)}\\\n]|\\[^\n])*){re.escape(each)}") for each in _DELIMITERS
+    each: re.compile(rf"((?:[^{re.escape(each)}\\\n]|\\[^\n])*+){re.escape(each)}") for each in _DELIMITERS
 }
-_CLOSED = re.compile(rf"(?:[^\[\\]|\\.|{_BRACKETS.replace('/', '')})*\Z")
+_CLOSED = re.compile(rf"(?:[^\[\\]|\\.|{_BRACKETS.replace('/', '')})*+\Z")
 
 
 def sed_reads(script: str) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from ..rules.programs import programs
 from .shellparts import is_harmless, is_read_only, known_command
 from .shellprograms import Arguments, Known, arguments_of, program_name
+from .shellread import Command, Redirect
 from .shellscripts import sed_reads
-from .shellwords import Command, Redirect, Word
+from .shellwords import Word
 from .shellwrappers import Words, is_locale, peel
 
 _MOVES = frozenset(("cd", "pushd", "popd"))

@@ -1,12 +1,7 @@
-"""Reads the part of the shell's language whose meaning does not depend on the shell; the rest is unclear.
+"""Reads the words of a shell command: quotes, escapes, and where what is known of a word ends.
 
-Words and quotes, pipelines, `&&`, `||`, `;`, redirections, groups, subshells, `if`, `while`, `until` and
-`for … in …`. Unclear, so never read: substitutions, here-documents, background jobs, functions, `case`,
-arithmetic, arrays, extended globs, `${x…}` with an operator, history expansion, control characters, blanks
-that are not ASCII. bash, dash and zsh read what is read here in one way (or call it an error).
-
-Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s, 100 kB of here-documents
-7 s), mends errors, and reads `a\\⏎b` as two words where bash reads one; `bashlex` is under the GPL.
+What a shell, or one shell of several, may read in another way is unclear and not read: substitutions, `${x…}`
+with an operator, arithmetic, extended globs, history expansion, control characters, blanks beyond ASCII.
 """
 
 from __future__ import annotations
@@ -16,14 +11,6 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-LONGEST = 131_072  # code points; Linux passes no longer argument to a shell (MAX_ARG_STRLEN)
-_DEEPEST = 32
-
-# Control characters, blanks and joiners that are not ASCII, lone surrogates.
-_ODD = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\xa0\\xad\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u2064"
-    "\\u3000\\ufeff\\ud800-\\udfff]"
-)
 _BLANKS = re.compile(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{!&|;<>()]+")
 _SINGLE = re.compile(r"'([^']*)'")
@@ -36,33 +23,10 @@ _JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
-_REDIRECT = re.compile(r"([0-9]*)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
-_OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
+REDIRECT = re.compile(r"([0-9]*)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
-_UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
-# Small names that zsh ties to its own state.
-_TIED = frozenset(
-    (
-        *(
-            "path",
-            "cdpath",
-            "fpath",
-            "manpath",
-            "mailpath",
-            "module_path",
-            "psvar",
-            "prompt",
-            "argv",
-            "status",
-        ),
-        *("fignore", "histchars", "watch", "options", "commands", "functions", "aliases", "parameters"),
-        *("signals", "widgets", "keymaps"),
-    )
-)
 
 
 class Rest(IntEnum):
@@ -74,7 +38,7 @@ class Rest(IntEnum):
     LOOSE = 3  # an expansion that the shell splits: anything
 
 
-class Word(Struct, frozen=True):
+class Word(Struct, frozen=True, gc=False):
     """A word of a command. `head`: its text up to what is not known, all of it where `rest` is NOTHING.
 
     `quoted`: some of it was, so it is no keyword. `safe`: though its head is not known, it does not begin
@@ -97,252 +61,18 @@ class Word(Struct, frozen=True):
         return None if self.quoted else self.text
 
 
-class Redirect(Struct, frozen=True):
-    fd: str
-    operator: str
-    word: Word
-
-
-class Command(Struct, frozen=True):
-    """A simple command; without words it is what was redirected around a group, or a bare redirection.
-
-    `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
-    """
-
-    words: tuple[Word, ...]
-    assignments: tuple[tuple[str, Word], ...]
-    redirects: tuple[Redirect, ...]
-    link: str
-    nested: bool
-
-
-def read(text: str) -> tuple[Command, ...] | None:
-    """Every simple command of the text, in order; None where something in it is unclear.
-
-    Cost: linear in the length of the text; longer than `LONGEST` is unclear.
-    """
-    if len(text) > LONGEST or _ODD.search(text):
-        return None
-    reader = _Reader(text)
-    try:
-        reader.script(frozenset(), "")
-        if reader.at < len(text):
-            return None
-    except _Unclear:
-        return None
-    return tuple(reader.commands)
-
-
-class _Unclear(Exception):
+class Unclear(Exception):
     """Something that is not read."""
 
 
-class _Reader:
-    """Goes once through the text. `loops`: the variables of the loops around, with what they go through."""
+class WordReader:
+    """Goes once through the text. `loops`: the variables of the loops around, and what they may be."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.depth = 0
-        self.commands: list[Command] = []
-        self.loops: dict[str, tuple[Word, ...]] = {}
-        self.ahead: Word | None = None  # the keyword that was looked at and not taken
-
-    # Commands
-
-    def script(self, until: frozenset[str], link: str) -> str:
-        """Commands up to a keyword or `)` of `until`, which is taken and given back; "" is the end."""
-        first = True
-        while True:
-            self.newlines()
-            closing = self.closing(until)
-            if closing is not None:
-                if first and closing:
-                    raise _Unclear
-                return closing
-            self.chain(link if first else ";")
-            first = False
-            operator = self.operator()
-            if operator not in (";", "\n"):
-                if operator == ")" and ")" in until:
-                    return ")"
-                if operator:
-                    raise _Unclear
-                if self.at < len(self.text):
-                    raise _Unclear
-
-    def closing(self, until: frozenset[str]) -> str | None:
-        self.blanks()
-        if self.at == len(self.text):
-            if until:
-                raise _Unclear
-            return ""
-        if self.text[self.at] == ")":
-            if ")" not in until:
-                raise _Unclear
-            self.at += 1
-            return ")"
-        word = self.peek()
-        if word is not None and word.keyword in _CLOSING:
-            if word.keyword not in until:
-                raise _Unclear
-            self.ahead = None
-            return word.keyword
-        return None
-
-    def chain(self, link: str) -> None:
-        """Pipelines joined by `&&` and `||`."""
-        while True:
-            self.pipeline(link)
-            start = self.at
-            link = self.operator()
-            if link not in ("&&", "||"):
-                self.at = start
-                return
-            self.newlines()
-
-    def pipeline(self, link: str) -> None:
-        self.blanks()
-        negated = 0
-        while (word := self.peek()) is not None and word.keyword == "!":
-            self.ahead = None
-            negated = 1
-            self.blanks()
-        self.depth += negated
-        while True:
-            self.command(link)
-            start = self.at
-            link = self.operator()
-            if link not in ("|", "|&"):
-                self.at = start
-                break
-            self.newlines()
-        self.depth -= negated
-
-    def command(self, link: str) -> None:
-        self.blanks()
-        if self.text.startswith("(", self.at) and self.ahead is None:
-            self.inner(("(", ")"), link)
-            return
-        word = self.peek()
-        keyword = word.keyword if word is not None else None
-        if keyword in _CLOSING or keyword in _UNREAD:
-            raise _Unclear
-        if keyword in ("{", "if", "while", "until", "for"):
-            self.inner((keyword, ""), link)
-            return
-        self.simple(link)
-
-    def inner(self, kind: tuple[str, str], link: str) -> None:
-        """A group, a subshell, a loop or an `if`, with the redirections after it."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise _Unclear
-        self.ahead = None
-        match kind[0]:
-            case "(":
-                self.at += 1
-                if self.text.startswith("(", self.at):
-                    raise _Unclear  # arithmetic
-                self.script(frozenset((")",)), link)
-            case "{":
-                self.script(frozenset(("}",)), link)
-            case "if":
-                self.script(frozenset(("then",)), link)
-                while (found := self.script(frozenset(("elif", "else", "fi")), ";")) == "elif":
-                    self.script(frozenset(("then",)), ";")
-                if found == "else":
-                    self.script(frozenset(("fi",)), ";")
-            case "for":
-                self.loop(link)
-            case _:
-                self.script(frozenset(("do",)), link)
-                self.script(frozenset(("done",)), ";")
-        _, redirects = self.words()
-        if redirects:
-            self.commands.append(Command((), (), redirects, ";", True))
-        self.depth -= 1
-
-    def loop(self, link: str) -> None:
-        self.blanks()
-        name = self.word().keyword or ""
-        self.blanks()
-        if not _LOOP.match(name) or name in _TIED or name in self.loops or self.word().keyword != "in":
-            raise _Unclear  # an inner loop over the same name changes the outer one's
-        items, redirects = self.words(True)
-        if redirects or self.operator() not in (";", "\n"):
-            raise _Unclear
-        self.newlines()
-        if self.word().keyword != "do":
-            raise _Unclear
-        self.loops[name] = items
-        self.script(frozenset(("done",)), link)
-        del self.loops[name]
-
-    def simple(self, link: str) -> None:
-        words, redirects = self.words(True)
-        assignments: list[tuple[str, Word]] = []
-        while len(assignments) < len(words):
-            word = words[len(assignments)]
-            if not word.assigns:
-                break
-            name, _, value = word.head.partition("=")
-            assignments.append((name, Word(value, word.rest, word.quoted)))
-        rest = words[len(assignments) :]
-        if not words and not redirects:
-            raise _Unclear
-        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0))
-
-    def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
-        """The words and redirections up to an operator; without `any_word` only redirections may come."""
-        words: list[Word] = []
-        redirects: list[Redirect] = []
-        if self.ahead is not None:
-            words.append(self.ahead)
-            self.ahead = None
-            self.unjoined(words[-1])
-        while True:
-            self.blanks()
-            if self.at == len(self.text) or self.text[self.at] in "\n;)|":
-                return tuple(words), tuple(redirects)
-            found = _REDIRECT.match(self.text, self.at)
-            if found is not None:
-                self.at = found.end()
-                self.blanks()
-                fd, operator = (found[1], found[2]) if found[2] else ("", found[4])
-                redirects.append(Redirect(fd, operator, self.word()))
-            elif self.text[self.at] == "&":
-                return tuple(words), tuple(redirects)
-            elif any_word:
-                words.append(self.word())
-                self.unjoined(words[-1])
-            else:
-                raise _Unclear
-
-    def unjoined(self, word: Word) -> None:
-        """`{fd}>f` opens a file and sets a variable."""
-        if word.head[-1:] == "}" or word.rest is not Rest.NOTHING:
-            if self.text[self.at : self.at + 1] in ("<", ">"):
-                raise _Unclear
-
-    def operator(self) -> str:
-        """The operator here, "" at the end or where there is none."""
-        self.blanks()
-        if self.ahead is not None:
-            raise _Unclear
-        found = _OPERATOR.match(self.text, self.at)
-        if found is None:
-            return ""
-        self.at = found.end()
-        if found[0] == ";" and self.text[self.at : self.at + 1] in (";", "&"):
-            raise _Unclear
-        return found[0]
-
-    def newlines(self) -> None:
-        self.blanks()
-        while self.ahead is None and self.text.startswith("\n", self.at):
-            self.at += 1
-            self.blanks()
+        self.loops: dict[str, Items] = {}
+        self.ahead: Word | None = None  # the word that was looked at and not taken
 
     def blanks(self) -> None:
         """Skip blanks, continued lines and a comment. It is only called where a word may begin."""
@@ -353,21 +83,19 @@ class _Reader:
         self.at = found.end() if found is not None else self.at
         if self.text.startswith("#", self.at):
             if start == self.at and self.at and self.text[self.at - 1] not in " \t\n;&|()":
-                raise _Unclear
+                raise Unclear
             end = self.text.find("\n", self.at)
             comment = self.text[self.at : end if end >= 0 else len(self.text)]
             if "!" in comment:
-                raise _Unclear  # an interactive shell looks for its history in it
+                raise Unclear  # an interactive shell looks for its history in it
             self.at += len(comment)
-
-    # Words
 
     def peek(self) -> Word | None:
         """The next word, kept for who takes it; None where an operator or redirection comes."""
         if self.ahead is None:
             if self.at == len(self.text) or self.text[self.at] in "\n;&|<>()":
                 return None
-            if _REDIRECT.match(self.text, self.at):
+            if REDIRECT.match(self.text, self.at):
                 return None
             self.ahead = self.word()
         return self.ahead
@@ -392,7 +120,7 @@ class _Reader:
                 self.double(made)
             elif letter == "\\":
                 if text[self.at + 1 : self.at + 2] in ("", "\n"):
-                    raise _Unclear
+                    raise Unclear
                 made.quoted = True
                 made.add(text[self.at + 1])
                 self.at += 2
@@ -404,15 +132,15 @@ class _Reader:
                 made.add("!")
                 self.at += 1
             else:
-                raise _Unclear
+                raise Unclear
         if self.at == start:
-            raise _Unclear
+            raise Unclear
         return made.word(_NAME.match(text, start) is not None)
 
     def quoted(self, made: _Making, pattern: re.Pattern[str]) -> None:
         found = pattern.match(self.text, self.at)
         if found is None:
-            raise _Unclear
+            raise Unclear
         inside = found[1]
         if pattern is _ANSI:
             inside = _ESCAPED.sub(lambda each: _LETTERS.get(each[1], each[1]), inside)
@@ -440,7 +168,7 @@ class _Reader:
                 made.add(after if after in '$`"\\' else letter + after)
                 self.at += 2
             else:
-                raise _Unclear
+                raise Unclear
 
     def tame(self) -> bool:
         """An `!` that an interactive shell does not take for its history."""
@@ -469,7 +197,7 @@ class _Reader:
             self.at += 2
         elif (named := _NAMED.match(self.text, self.at)) is not None:
             if _JOINED.match(self.text, named.end()):
-                raise _Unclear
+                raise Unclear
             self.variable(made, named[1] or named[2], quoted)
             self.at = named.end()
         elif (found := _POSITION.match(self.text, self.at)) is not None:
@@ -481,20 +209,33 @@ class _Reader:
             made.add("$")
             self.at += 1
         else:
-            raise _Unclear
+            raise Unclear
 
     def variable(self, made: _Making, name: str, quoted: bool) -> None:
         items = self.loops.get(name)
-        if items is None or any(item.rest in (Rest.ONE, Rest.LOOSE) for item in items):
+        if items is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
-            return
-        safe = all(item.head and item.head[0] != "-" for item in items)
-        if all(item.text is not None and (quoted or _UNSPLIT.match(item.text)) for item in items):
-            made.unknown(Rest.ONE if safe else Rest.LOOSE, safe)
-        elif quoted:
-            made.unknown(Rest.WILD, safe)
         else:
-            made.unknown(Rest.LOOSE)
+            made.unknown(items.quoted if quoted else items.bare, items.safe)
+
+
+class Items(Struct, frozen=True, gc=False):
+    """What a loop goes through: how its variable reads in quotes and without, and is it a safe word?"""
+
+    quoted: Rest
+    bare: Rest
+    safe: bool
+
+    @staticmethod
+    def of(items: tuple[Word, ...]) -> Items:
+        safe = all(item.head and item.head[0] != "-" for item in items)
+        most = max((item.rest for item in items), default=Rest.NOTHING)
+        if most in (Rest.ONE, Rest.LOOSE):
+            return Items(Rest.ONE, Rest.LOOSE, False)
+        if most is Rest.WILD:
+            return Items(Rest.WILD, Rest.LOOSE, safe)
+        one = safe and all(_UNSPLIT.match(item.head) for item in items)
+        return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
 class _Making:

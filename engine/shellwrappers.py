@@ -16,6 +16,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _COUNT = re.compile(r"[0-9]+\Z")
 _PLACE = re.compile(r"(?:\{\}|%|@)\Z")
 _MODE = re.compile(r"-[ioe](?:[0L]|[0-9]+[KMG]?)\Z")
+MOST = 16  # wrappers in one another
 _SIGNAL = re.compile(r"[A-Za-z0-9+-]+\Z")
 
 
@@ -25,7 +26,9 @@ def peel(words: Words) -> tuple[Words, bool] | None:
     A wrapper that then has nothing to run only prints: it is `true`.
     """
     fed = False
-    while words:
+    for _ in range(MOST):
+        if not words:
+            return None
         name = program_name(words[0])
         if name == "xargs":
             rest, fed = _xargs(words[1:]), True
@@ -77,12 +80,13 @@ def _after_options(words: Words, flags: frozenset[str], values: dict[str, re.Pat
 
 def _env(words: Words) -> Words | None:
     rest = _after_options(words, frozenset(("-i", "-0")), {})
-    while rest and (rest[0].assigns or "=" in rest[0].head):
-        name, _, value = rest[0].head.partition("=")
-        if rest[0].rest is not Rest.NOTHING or not is_locale((name, Word(value))):
+    at = 0
+    while rest and at < len(rest) and "=" in rest[at].head:
+        name, _, value = rest[at].head.partition("=")
+        if rest[at].rest is not Rest.NOTHING or not is_locale((name, Word(value))):
             return None
-        rest = rest[1:]
-    return rest
+        at += 1
+    return None if rest is None else rest[at:]
 
 
 def _nice(words: Words) -> Words | None:

@@ -43,11 +43,11 @@ class Program(Struct, frozen=True):
 
     `flags`, `values`, `attached`: letters of options without a value, with one, with one that is part of the
     word. `long`: long options and what follows them: "", "=" or "=~". `words`: exact words taken as options;
-    with "=" a value follows. `need`: one of these must be there. `number`: `-20` is an option. `free`: whatever
-    stands among its arguments, it writes nothing. `most`: how many operands it may have, -1 is any. `code`:
-    which check its arguments need beside this. `reads`: at which operand its files begin, -1 where it has none.
-    `filter`: without files it shows what it got from its input. `changes`: where it changes files, which of its
-    operands these are, and `runner`: it runs what it is given; such programs never only read.
+    with "=" a value follows. `need`: one of these must be there. `number`: `-20` is an option. `free`:
+    whatever stands among its arguments, it writes nothing. `most`: how many operands it may have, -1 is any.
+    `code`: which check its arguments need beside this. `reads`: at which operand its files begin, -1 where it
+    has none. `filter`: without files it shows what it got from its input. `changes`: where it changes files,
+    which of its operands these are, and `runner`: it runs what it is given; such programs never only read.
     """
 
     flags: frozenset[str]

@@ -1,0 +1,287 @@
+"""Reads the part of the shell's language whose meaning does not depend on the shell; the rest is unclear.
+
+Pipelines, `&&`, `||`, `;`, redirections, groups, subshells, `if`, `while`, `until` and `for … in …`. Unclear,
+so never read: here-documents, background jobs, functions, `case`, arithmetic, arrays. bash, dash and zsh read
+what is read here in one way, or call it an error.
+
+Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s, 100 kB of here-documents
+7 s), mends errors, and reads `a\\⏎b` as two words where bash reads one; `bashlex` is under the GPL.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from .shellwords import REDIRECT, Items, Rest, Unclear, Word, WordReader
+
+LONGEST = 32_768  # code points; some tenths of a second at worst
+_DEEPEST = 32
+# Control characters, blanks and joiners that are not ASCII, lone surrogates.
+_ODD = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\xa0\\xad\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u2064"
+    "\\u3000\\ufeff\\ud800-\\udfff]"
+)
+_OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
+_LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
+_CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
+_UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
+# Small names that zsh ties to its own state.
+_TIED = frozenset(
+    (
+        *(
+            "path",
+            "cdpath",
+            "fpath",
+            "manpath",
+            "mailpath",
+            "module_path",
+            "psvar",
+            "prompt",
+            "argv",
+            "status",
+        ),
+        *("fignore", "histchars", "watch", "options", "commands", "functions", "aliases", "parameters"),
+        *("signals", "widgets", "keymaps"),
+    )
+)
+
+
+class Redirect(Struct, frozen=True, gc=False):
+    fd: str
+    operator: str
+    word: Word
+
+
+class Command(Struct, frozen=True, gc=False):
+    """A simple command; without words it is what was redirected around a group, or a bare redirection.
+
+    `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
+    """
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    redirects: tuple[Redirect, ...]
+    link: str
+    nested: bool
+
+
+def read(text: str) -> tuple[Command, ...] | None:
+    """Every simple command of the text, in order; None where something in it is unclear.
+
+    Cost: linear in the length of the text; longer than `LONGEST` is unclear.
+    """
+    if len(text) > LONGEST or _ODD.search(text):
+        return None
+    reader = _Reader(text)
+    try:
+        reader.script(frozenset(), "")
+        if reader.at < len(text):
+            return None
+    except Unclear:
+        return None
+    return tuple(reader.commands)
+
+
+class _Reader(WordReader):
+    """Collects the simple commands of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = 0
+        self.commands: list[Command] = []
+
+    def script(self, until: frozenset[str], link: str) -> str:
+        """Commands up to a keyword or `)` of `until`, which is taken and given back; "" is the end."""
+        first = True
+        while True:
+            self.newlines()
+            closing = self.closing(until)
+            if closing is not None:
+                if first and closing:
+                    raise Unclear
+                return closing
+            self.chain(link if first else ";")
+            first = False
+            operator = self.operator()
+            if operator not in (";", "\n"):
+                if operator == ")" and ")" in until:
+                    return ")"
+                if operator:
+                    raise Unclear
+                if self.at < len(self.text):
+                    raise Unclear
+
+    def closing(self, until: frozenset[str]) -> str | None:
+        self.blanks()
+        if self.at == len(self.text):
+            if until:
+                raise Unclear
+            return ""
+        if self.text[self.at] == ")":
+            if ")" not in until:
+                raise Unclear
+            self.at += 1
+            return ")"
+        word = self.peek()
+        if word is not None and word.keyword in _CLOSING:
+            if word.keyword not in until:
+                raise Unclear
+            self.ahead = None
+            return word.keyword
+        return None
+
+    def chain(self, link: str) -> None:
+        """Pipelines joined by `&&` and `||`."""
+        while True:
+            self.pipeline(link)
+            start = self.at
+            link = self.operator()
+            if link not in ("&&", "||"):
+                self.at = start
+                return
+            self.newlines()
+
+    def pipeline(self, link: str) -> None:
+        self.blanks()
+        negated = 0
+        while (word := self.peek()) is not None and word.keyword == "!":
+            self.ahead = None
+            negated = 1
+            self.blanks()
+        self.depth += negated
+        while True:
+            self.command(link)
+            start = self.at
+            link = self.operator()
+            if link not in ("|", "|&"):
+                self.at = start
+                break
+            self.newlines()
+        self.depth -= negated
+
+    def command(self, link: str) -> None:
+        self.blanks()
+        if self.text.startswith("(", self.at) and self.ahead is None:
+            self.inner(("(", ")"), link)
+            return
+        word = self.peek()
+        keyword = word.keyword if word is not None else None
+        if keyword in _CLOSING or keyword in _UNREAD:
+            raise Unclear
+        if keyword in ("{", "if", "while", "until", "for"):
+            self.inner((keyword, ""), link)
+            return
+        self.simple(link)
+
+    def inner(self, kind: tuple[str, str], link: str) -> None:
+        """A group, a subshell, a loop or an `if`, with the redirections after it."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise Unclear
+        self.ahead = None
+        match kind[0]:
+            case "(":
+                self.at += 1
+                if self.text.startswith("(", self.at):
+                    raise Unclear  # arithmetic
+                self.script(frozenset((")",)), link)
+            case "{":
+                self.script(frozenset(("}",)), link)
+            case "if":
+                self.script(frozenset(("then",)), link)
+                while (found := self.script(frozenset(("elif", "else", "fi")), ";")) == "elif":
+                    self.script(frozenset(("then",)), ";")
+                if found == "else":
+                    self.script(frozenset(("fi",)), ";")
+            case "for":
+                self.loop(link)
+            case _:
+                self.script(frozenset(("do",)), link)
+                self.script(frozenset(("done",)), ";")
+        _, redirects = self.words()
+        if redirects:
+            self.commands.append(Command((), (), redirects, ";", True))
+        self.depth -= 1
+
+    def loop(self, link: str) -> None:
+        self.blanks()
+        name = self.word().keyword or ""
+        self.blanks()
+        if not _LOOP.match(name) or name in _TIED or name in self.loops or self.word().keyword != "in":
+            raise Unclear  # an inner loop over the same name changes the outer one's
+        items, redirects = self.words(True)
+        if redirects or self.operator() not in (";", "\n"):
+            raise Unclear
+        self.newlines()
+        if self.word().keyword != "do":
+            raise Unclear
+        self.loops[name] = Items.of(items)
+        self.script(frozenset(("done",)), link)
+        del self.loops[name]
+
+    def simple(self, link: str) -> None:
+        words, redirects = self.words(True)
+        assignments: list[tuple[str, Word]] = []
+        while len(assignments) < len(words):
+            word = words[len(assignments)]
+            if not word.assigns:
+                break
+            name, _, value = word.head.partition("=")
+            assignments.append((name, Word(value, word.rest, word.quoted)))
+        rest = words[len(assignments) :]
+        if not words and not redirects:
+            raise Unclear
+        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0))
+
+    def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
+        """The words and redirections up to an operator; without `any_word` only redirections may come."""
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        if self.ahead is not None:
+            words.append(self.ahead)
+            self.ahead = None
+            self.unjoined(words[-1])
+        while True:
+            self.blanks()
+            if self.at == len(self.text) or self.text[self.at] in "\n;)|":
+                return tuple(words), tuple(redirects)
+            found = REDIRECT.match(self.text, self.at)
+            if found is not None:
+                self.at = found.end()
+                self.blanks()
+                fd, operator = (found[1], found[2]) if found[2] else ("", found[4])
+                redirects.append(Redirect(fd, operator, self.word()))
+            elif self.text[self.at] == "&":
+                return tuple(words), tuple(redirects)
+            elif any_word:
+                words.append(self.word())
+                self.unjoined(words[-1])
+            else:
+                raise Unclear
+
+    def unjoined(self, word: Word) -> None:
+        """`{fd}>f` opens a file and sets a variable."""
+        if word.head[-1:] == "}" or word.rest is not Rest.NOTHING:
+            if self.text[self.at : self.at + 1] in ("<", ">"):
+                raise Unclear
+
+    def operator(self) -> str:
+        """The operator here, "" at the end or where there is none."""
+        self.blanks()
+        if self.ahead is not None:
+            raise Unclear
+        found = _OPERATOR.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        if found[0] == ";" and self.text[self.at : self.at + 1] in (";", "&"):
+            raise Unclear
+        return found[0]
+
+    def newlines(self) -> None:
+        self.blanks()
+        while self.ahead is None and self.text.startswith("\n", self.at):
+            self.at += 1
+            self.blanks()

@@ -1,0 +1,166 @@
+"""Properties of shell commands, and the read-only ones held against a real shell."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callgate.engine.shell import mutates, reads, runs, targets
+from callgate.engine.shellread import LONGEST
+
+from . import shell_commands
+
+BASH = "/bin/bash"
+SEEDS = st.integers(0, 2**63).map(Random)
+WRITES = ("rm b", "> f", "touch f", "cat a > f", "sort -o f a", "$X", "X=1", "./x", "f() { :; }", "cat 'a")
+QUOTES = st.sampled_from(("", "'", '"', "\\"))
+HOSTILE = (
+    *(
+        "a|",
+        "cat a;",
+        "cat a\n",
+        "cat a&&",
+        "(",
+        "((",
+        "( ",
+        "{ ",
+        "{ cat a; ",
+        "if cat a; then ",
+        "$(",
+        "`",
+        "'",
+        '"',
+    ),
+    *(
+        '"$(',
+        "<<a ",
+        "${",
+        "$((",
+        "[[ ",
+        "env ",
+        "env LANG=C ",
+        "LANG=C ",
+        "\\\n",
+        " \\\n",
+        "\\",
+        "#",
+        "# a\n",
+        "! ",
+    ),
+    *(
+        "*",
+        "{a,",
+        "[",
+        "[]][",
+        "a ",
+        "-a ",
+        "$x ",
+        "for f in a; do ",
+        "sort -k 1 ",
+        "x=",
+        "2>&1 ",
+        "<a ",
+        "sed -e p ",
+    ),
+    *(
+        "xargs ",
+        "timeout 5 ",
+        "$'",
+        "$'\\n'",
+        "\n",
+        ";",
+        "a\\ ",
+        "''",
+        "sed '[]]",
+        "sed '/[]]",
+        "awk '{print>",
+        "é",
+    ),
+)
+
+
+def everything(text: str) -> tuple[object, ...]:
+    return mutates(text), runs(text, "cat"), targets(text), reads(text)
+
+
+@given(st.text() | st.text("ab -'\"\\$`();&|<>\n\t{}[]*?!#~=") | SEEDS.map(shell_commands.command))
+def test_any_text_has_an_answer(text: str) -> None:
+    mutating, _, changed, shown = everything(text)
+    assert type(mutating) is bool
+    assert not (changed and not mutating)
+    assert not (shown and mutating)
+
+
+@given(st.lists(st.sampled_from(range(0xD800, 0xE000)).map(chr) | st.characters(), max_size=20).map("".join))
+def test_lone_surrogates_have_an_answer_too(text: str) -> None:
+    everything("cat " + text)
+
+
+@given(
+    SEEDS.map(shell_commands.command),
+    st.sampled_from((";", "\n", "&&", "||", "|", "|&")),
+    st.sampled_from(WRITES),
+)
+def test_a_writing_part_makes_the_whole_mutating(text: str, joint: str, write: str) -> None:
+    whole = f"{text} {joint} {write}"
+    assert mutates(whole) or "#" in text or text.rstrip(" \t").endswith("\\")
+
+
+@given(SEEDS.map(shell_commands.command))
+def test_a_redirection_to_a_file_makes_it_mutating(text: str) -> None:
+    assert mutates(f"{{ {text}\n}} > f")
+
+
+@given(st.sampled_from(shell_commands.SEEDS), st.data())
+def test_quotes_that_change_no_word_change_no_answer(text: str, data: st.DataObject) -> None:
+    words = text.split(" ")
+    if not all(word.strip("-./=").replace("-", "").replace(".", "").isalnum() for word in words):
+        return
+    if words[0] in ("if", "eval", "f()"):
+        return
+    made = []
+    for word in words:
+        quote = data.draw(QUOTES)
+        made.append(f"{quote}{word}{quote}" if quote != "\\" else "".join("\\" + each for each in word))
+    assert mutates(" ".join(made)) is mutates(text)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_time_is_linear_and_bounded(unit: str) -> None:
+    def time(length: int) -> float:
+        text = unit * (length // len(unit))
+        started = process_time()
+        mutates(text)
+        return process_time() - started
+
+    assert time(1_000_000) < 0.1  # longer than what is read
+    assert min(time(LONGEST) for _ in range(2)) < 5 * max(min(time(LONGEST // 2) for _ in range(3)), 0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> shell_commands.Folder:
+    path = tmp_path_factory.mktemp("shell")
+    for each in (path, *path.parents):
+        if os.geteuid() == 0 and each.owner() == "root" and str(each).startswith("/tmp/"):
+            each.chmod(each.stat().st_mode | 0o055)  # the commands run as nobody
+    return shell_commands.Folder(path, BASH)
+
+
+@pytest.mark.skipif(not os.access(BASH, os.X_OK), reason="there is no bash")
+def test_what_is_called_read_only_writes_nothing(folder: shell_commands.Folder) -> None:
+    """More of them: `pytest --hypothesis-profile long`. What is called mutating is never run."""
+    profile = settings.get_current_profile_name() if hasattr(settings, "get_current_profile_name") else "ci"
+    random, most = (Random(), 20_000) if profile == "long" else (Random(20), 200)
+    ran = 0
+    while ran < most:
+        text = shell_commands.command(random)
+        if mutates(text):
+            continue
+        folder.run(text)
+        ran += 1
+        assert folder.state() == folder.before, text

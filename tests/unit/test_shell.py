@@ -1,0 +1,555 @@
+"""Shell commands: a test for each rule of `docs/shell.md` on what changes something, and what names what."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from callgate.engine.errors import InputError
+from callgate.engine.shell import mutates, reads, runs, targets
+from callgate.engine.shellread import LONGEST
+from callgate.rules.programs import programs
+
+
+def all_mutate(*commands: str) -> None:
+    assert [each for each in commands if not mutates(each)] == []
+
+
+def none_mutates(*commands: str) -> None:
+    assert [each for each in commands if mutates(each)] == []
+
+
+def test_what_is_not_known_mutates() -> None:
+    all_mutate(
+        "foo", "./cat a", "/tmp/ls", "bin/cat a", "~/cat a", "/usr/bin/../../tmp/cat a", "Cat a", "pytest"
+    )
+    none_mutates("/bin/cat a", "/usr/bin/cat a", "'cat' a", "c\\at a")
+
+
+def test_options_are_allowed_one_by_one() -> None:
+    all_mutate(
+        "sort -o f a", "sort -uof a", "sort --output=f a", "sort --out=f a", "sort -T . a", "tree -o f"
+    )
+    all_mutate(
+        "tree -R", "file -C", "rg --pre ./x y", "rg -z x", "yq -i . a", "yq -s .a a", "date -s x", "cat --x"
+    )
+    none_mutates(
+        "sort -u -k 2 a", "tree -L 2", "file a", "rg -n foo src", "yq -r .a a", "ls -la --color=never"
+    )
+
+
+def test_an_operand_may_be_what_is_written_to() -> None:
+    all_mutate(
+        "uniq a b", "xxd a b", "xxd a -h", "uniq a -c", "uniq *", "hostname x", "date 01010101", "uniq -- $X"
+    )
+    all_mutate(
+        "python -m json.tool a b", "git branch x", "git tag x", "git branch x --list", "git config a.b c"
+    )
+    none_mutates(
+        "uniq -c a", "xxd -l 8 a", "date +%s", "git branch --list 'x*'", "git branch --contains HEAD"
+    )
+
+
+def test_an_option_that_may_be_a_value_is_in_doubt() -> None:
+    all_mutate("sort -k -of a", "sort -t -o f", "git log -n --output=x", "sort -k {1,-of} a", "sort -k * a")
+    none_mutates("grep -e -x a", "find . -mtime -1 -perm -u+x", "xxd -s -16 a", "git log -n -1")
+
+
+def test_an_expansion_where_an_option_could_stand_is_in_doubt() -> None:
+    all_mutate(
+        "cat $F",
+        'cat "$F"',
+        "cat ${F}",
+        "echo $HOME",
+        "cat $@",
+        'cat "$1"',
+        "cat a$F",
+        "sort $'-of'",
+        'sort ""$F',
+    )
+    none_mutates("echo $?", "echo $$ $# $!", 'echo "pid $X"', 'cat "a$F"', "sort -- $F", 'grep -e x -- "$F"')
+
+
+def test_globs_and_braces_count_where_an_option_could_come_out_of_them() -> None:
+    all_mutate(
+        "sort *",
+        "sort [-]of",
+        "sort [[-]of",
+        "sort {a,-of}",
+        "sort {},-of}",
+        "find *",
+        "find . -name *",
+        "c?t a",
+    )
+    none_mutates("cat *", "wc -l *.py", "sort src/*.txt", "sort -- *", "cat src/{a,b}", "sort ./*")
+
+
+def test_loops_over_known_words_are_read() -> None:
+    all_mutate(
+        "for f in -of; do sort $f; done",
+        "for f in 'a -of'; do sort $f; done",
+        'for f in *; do sort "$f"; done',
+    )
+    all_mutate("for PATH in .; do cat a; done", "for path in .; do cat a; done", "for f; do cat a; done")
+    all_mutate("for f in a; do for f in -of; do :; done; sort $f; done", 'for f in "$@"; do cat "$f"; done')
+    none_mutates(
+        'for f in a b; do cat "$f"; done', "for f in a b; do cat $f; done", 'for f in *.py; do wc "$f"; done'
+    )
+
+
+def test_substitutions_mutate() -> None:
+    all_mutate(
+        "echo $(x)",
+        "echo `x`",
+        'echo "$(x)"',
+        'echo "`x`"',
+        "cat <(x)",
+        "cat >(x)",
+        "echo $((x=1))",
+        "echo $[1]",
+    )
+    all_mutate("echo ${X:=y}", "echo ${X@P}", 'echo "${X:-$(x)}"', "echo ${!X}", "((x=1))", "echo $\\\n(x)")
+    none_mutates("echo '$(x)' '`x`'", 'echo "\\$(x) \\`x\\`"')
+
+
+def test_redirections_to_files_mutate() -> None:
+    all_mutate(
+        "cat a > f",
+        "cat a>f",
+        "cat a >> f",
+        "cat a >| f",
+        "cat a &> f",
+        "cat a >& f",
+        "> f",
+        ":> f",
+        "cat <> f",
+    )
+    all_mutate(
+        "cat a 2> f",
+        "cat a {fd}> f",
+        "cat a > /dev/null > f",
+        "cat a > /dev/nullx",
+        "cat a > $X",
+        "(cat a) > f",
+    )
+    all_mutate(
+        "cat < /dev/tcp/h/1", "cat << X\nX", "cat a > /dev/stdout", "if :; then cat a; fi > f", "[[ a > f ]]"
+    )
+    none_mutates(
+        "cat a 2>&1",
+        "cat a 2>/dev/null",
+        "cat a &> /dev/null",
+        "cat < a",
+        "cat <<< a",
+        "cat a >&2",
+        "cat 0<&-",
+    )
+
+
+def test_assignments_mutate_but_for_how_things_are_shown() -> None:
+    all_mutate(
+        "X=1 cat a", "PATH=. cat a", "X=1", "LANG=C", "LANG=$(x) cat a", "LANG=C X=1 cat a", "env X=1 cat a"
+    )
+    all_mutate("X[0]=1 cat a", "X=(1) cat a", "LANG+=$X cat a", "'LANG=C' cat a")
+    none_mutates("LANG=C cat a", "LC_ALL=C TZ=Europe/Berlin ls -l", "NO_COLOR=1 ls", "env COLUMNS=80 ls")
+
+
+def test_code_in_sed() -> None:
+    all_mutate(
+        "sed 'w f' a",
+        "sed '1e x' a",
+        "sed s/a/b/w\\ f a",
+        "sed s/a/b/e a",
+        "sed 's/[/]/w f/' a",
+        "sed 's|[|]|w f|' a",
+    )
+    all_mutate(
+        "sed -f s a", "sed -e p -e 'w f' a", "sed -ep -ew\\ f a", "sed '/a/{w f\n}' a", "sed ':a\nw f' a"
+    )
+    all_mutate(
+        "sed 'b;w f' a",
+        "sed '}w f' a",
+        "sed 's/a/\\\n/w f' a",
+        'sed "$X" a',
+        "sed -i p a",
+        "sed -n --in-place p a",
+    )
+    none_mutates(
+        "sed -n '1,5p' a", "sed -n '/a/,/b/p' a", "sed 's/a/b/g; s|c|d|' a", "sed ':a;N;$!ba;s/\\n/ /g' a"
+    )
+    none_mutates(
+        "sed -E 's/([0-9]+)/<\\1>/' a", "sed -n '/[[:alpha:]]/{=;p}' a", "sed '$d;/^#/d' a", "sed y/ab/cd/ a"
+    )
+
+
+def test_code_in_awk() -> None:
+    all_mutate(
+        "awk '{print > \"f\"}' a",
+        "awk '{print|\"sh\"}' a",
+        "awk 'BEGIN{system(\"x\")}'",
+        "awk -f s a",
+        "awk -i inplace 1 a",
+    )
+    all_mutate(
+        "awk 'BEGIN{\"x\"|getline}'",
+        "awk '@load \"x\"'",
+        "awk 'pri\\\nnt > \"f\"' a",
+        'awk "$X" a',
+        "gawk -o f 1 a",
+    )
+    none_mutates(
+        "awk '$3 > 5' a",
+        "awk -F: '{print $1}' a",
+        "awk '/a|b/ {n++} END {print n}' a",
+        "awk -v n=1 '$1>n{print}' a",
+    )
+
+
+def test_code_in_other_programs() -> None:
+    all_mutate(
+        "find . -exec x {} +",
+        "find . -ok x {} ;",
+        "find . -delete",
+        "find . -fprint f",
+        "find . -fls f",
+        "perl -ne 1",
+    )
+    all_mutate(
+        "python -c 1", "python", "python x.py", "node -e 1", "ruby -ne 1", "python -m http.server", "make -n"
+    )
+    all_mutate(
+        "printf -v x a",
+        "printf %n x",
+        "printf %d 'a[$(x)]'",
+        "test -v 'a[$(x)]'",
+        "[[ x -eq 1 ]]",
+        "yq 'system(1)' a",
+    )
+    none_mutates(
+        "find . -type f -not -name '*.py'",
+        "python -V",
+        "printf '%s\\n' a",
+        "[ -f a ]",
+        "test 1 -lt 2",
+        "[[ a == b ]]",
+    )
+
+
+def test_git() -> None:
+    all_mutate(
+        "git diff --output=f",
+        "git log --ext-diff",
+        "git show --textconv",
+        "git -c a=b log",
+        "git x",
+        "git stash",
+        "git",
+    )
+    all_mutate(
+        "git --git-dir=x log",
+        "git -p log",
+        "git log --show-signature",
+        "git log --format=%G?",
+        "git reflog expire",
+    )
+    all_mutate(
+        "git grep -Ox y",
+        "git remote add a b",
+        "git remote update",
+        "git tag -d x",
+        "git fetch",
+        "git stash pop",
+    )
+    none_mutates(
+        "git status -s",
+        "git --no-pager log -5",
+        "git -C sub diff HEAD~1",
+        "git stash list",
+        "git reflog",
+        "git tag -l",
+    )
+
+
+def test_wrappers_are_seen_through() -> None:
+    none_mutates(
+        "env LANG=C cat a",
+        "nice -n 5 cat a",
+        "timeout -k 1 5s cat a",
+        "time -p cat a",
+        "stdbuf -oL cat a",
+        "env",
+    )
+    none_mutates("command cat a", "command -v x", "nohup cat a", "env nice timeout 5 cat a", "env -i cat a")
+    all_mutate(
+        "env -S 'rm a'", "env rm a", "timeout 5 ./x", "time -o f cat a", "env -C / cat a", "command -p cat a"
+    )
+    all_mutate("timeout cat a", "nice ./x", "env " * 20 + "cat a")
+
+
+def test_what_runs_other_programs_mutates() -> None:
+    all_mutate(
+        "sudo cat a",
+        "sh -c 'cat a'",
+        "bash x",
+        "ssh h cat a",
+        "docker ps",
+        "kubectl get pods",
+        "eval cat a",
+        "exec cat a",
+    )
+    all_mutate(
+        "source a",
+        ". a",
+        "npm ls",
+        "pip list",
+        "curl x",
+        "wget x",
+        "tar tf a",
+        "ip a",
+        "sysctl -w a=1",
+        "less a",
+        "man x",
+    )
+
+
+def test_xargs_may_feed_programs_that_never_write() -> None:
+    none_mutates(
+        "xargs cat", "find . -name x -print0 | xargs -0 -n 1 grep -n foo", "ls | xargs -I{} wc -l {}"
+    )
+    all_mutate(
+        "xargs rm",
+        "xargs",
+        "xargs env",
+        "xargs sort",
+        "xargs sh -c x",
+        "xargs -I cat cat x",
+        "xargs find",
+        "xargs git diff",
+    )
+
+
+def test_every_part_counts() -> None:
+    for joint in ("|", "||", "&&", ";", "\n", "|&"):
+        none_mutates(f"cat a {joint} cat b")
+        all_mutate(f"cat a {joint} rm b", f"rm b {joint} cat a")
+    none_mutates(
+        "(cat a; ls)", "{ cat a; }", "if [ -f a ]; then cat a; elif ls; then :; else pwd; fi", "! grep -q x a"
+    )
+    none_mutates(
+        "while cat a; do ls; done", "until cat a; do ls; done", "cat a # rm b", "# only this", "cat a \\\n b"
+    )
+    all_mutate(
+        "(rm a)",
+        "{ rm a; }",
+        "if rm a; then :; fi",
+        "if :; then :; else rm a; fi",
+        "while rm a; do :; done",
+        "! rm a",
+    )
+
+
+def test_what_is_not_read_mutates() -> None:
+    all_mutate(
+        "cat a & rm b",
+        "cat a &",
+        "f() { cat a; }; f",
+        "function f { cat a; }",
+        "case a in a) cat a;; esac",
+        "coproc cat a",
+    )
+    all_mutate(
+        "cat 'a",
+        'cat "a',
+        "cat a)",
+        "(cat a",
+        "cat a;;",
+        "if cat a",
+        "cat a |",
+        "echo !rm",
+        'echo "!rm"',
+        "ls !(a)",
+    )
+    all_mutate(
+        "cat a\r\nls",
+        "cat\u00a0a",
+        "cat a\0b",
+        "\ud800",
+        "cat a\x1b",
+        "cat \u200ba",
+        "ca\\\nt a",
+        "fi",
+        "then cat a",
+    )
+    all_mutate(
+        "(" * 100 + "cat a" + ")" * 100, "cat " + "a" * LONGEST, "Get-Content a", "dir /b | del", "cat a; }"
+    )
+
+
+def test_what_changes_the_shell_itself_mutates() -> None:
+    all_mutate(
+        "export A=1",
+        "unset a",
+        "alias a=b",
+        "read x",
+        "mapfile x",
+        "declare x=1",
+        "set -e",
+        "trap x EXIT",
+        "umask 0",
+    )
+    none_mutates("cd a", "pushd a", "popd", "exit 1", "true", ":", "type a")
+
+
+def test_no_text_at_all_changes_nothing() -> None:
+    none_mutates("", " ", "\n", " \t\n")
+
+
+@pytest.mark.parametrize(
+    "ask", [mutates, targets, reads, lambda text: runs(text, "x"), lambda text: runs("x", text)]
+)
+@pytest.mark.parametrize("wrong", [None, 1, b"ls", ["ls"], type("Text", (str,), {})("ls")])
+def test_only_text_is_taken(ask: object, wrong: object) -> None:
+    with pytest.raises(InputError):
+        ask(wrong)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("command", "program", "answer"),
+    [
+        ("pytest -q", "pytest", True),
+        ("timeout 60 python3 -m pytest -q tests", "pytest", True),
+        ("LC_ALL=C nice pytest > log 2>&1", "pytest", True),
+        ("uv run pytest", "pytest", True),
+        (".venv/bin/pytest", "pytest", True),
+        ("pytest -k h -n 4 -x", "pytest", True),
+        ("\\rm -rf x", "rm", True),
+        ("ruff check --fix", "ruff", True),
+        ("make -j4 test", "make", True),
+        ("go test -run X ./...", "go", True),
+        ("grep -hn x a", "grep", True),
+        ("pytest --help", "pytest", False),
+        ("pytest --vers", "pytest", False),
+        ("pytest --collect-only", "pytest", False),
+        ("pytest -qh", "pytest", False),
+        ("make -n test", "make", False),
+        ("rsync --dry-run a b", "rsync", False),
+        ("pytest; true", "pytest", False),
+        ("pytest || true", "pytest", False),
+        ("pytest | tail", "pytest", False),
+        ("! pytest", "pytest", False),
+        ("(pytest)", "pytest", False),
+        ("echo pytest", "pytest", False),
+        ("python fix.py -m pytest", "pytest", False),
+        ("command -v pytest", "pytest", False),
+        ("", "pytest", False),
+        ("./pytest", "pytest", None),
+        ("$X", "pytest", None),
+        ("pytest $X", "pytest", None),
+        ("pytest $(x)", "pytest", None),
+        ("pytest &", "pytest", None),
+        ("PYTEST_ADDOPTS=--co pytest", "pytest", None),
+        ("pytest -o addopts=--co", "pytest", None),
+        ("rsync -n a b", "rsync", None),
+        ("sudo rm a", "rm", None),
+        ("sh -c 'rm a'", "rm", None),
+        ("RM a", "rm", None),
+        ("env -S 'rm a'", "rm", None),
+        ("{rm,a}", "rm", None),
+    ],
+)
+def test_which_program_runs(command: str, program: str, answer: bool | None) -> None:
+    assert runs(command, program) is answer
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("echo a > f", ("f",)),
+        ("> 'a b'", ("a b",)),
+        ("echo x >> a 2>> b", ("a", "b")),
+        ("touch a b", ("a", "b")),
+        ("rm -rf x", ("x",)),
+        ("cp a b", ("b",)),
+        ("mv a b", ("a", "b")),
+        ("mkdir -p d/e", ("d/e",)),
+        ("cat x | tee -a f", ("f",)),
+        ("sed -i s/a/b/ f", ("f",)),
+        ("sed -i '' s/a/b/ f", ("f",)),
+        ("sed -i.bak -e s/a/b/ f g", ("f", "g")),
+        ("git checkout -- b.cfg", ("b.cfg",)),
+        ("git restore a", ("a",)),
+        ("dd if=a of=b", ("b",)),
+        ("chmod +x a", ("a",)),
+        ("timeout 5 touch ~/x", ("~/x",)),
+        ("touch a && cat b && rm c", ("a", "c")),
+        ("cat a", ()),
+        ("git checkout b", ()),
+        ("cd x && touch a", ()),
+        ("python fix.py > out", ()),
+        ("touch a; python x", ()),
+        ("rm *.py", ()),
+        ("touch $X", ()),
+        ("FOO=1 touch a", ()),
+        ("sed -i 's/a/b/w x' f", ()),
+        ("cp -t d a", ()),
+        ("ls | xargs rm a", ()),
+    ],
+)
+def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> None:
+    assert targets(command) == names
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("cat a", ("a",)),
+        ("head -n 3 a", ("a",)),
+        ("grep x a b", ("a", "b")),
+        ("grep -e x a", ("a",)),
+        ("sed -n 1,3p a", ("a",)),
+        ("awk '{print}' n=1 a", ("a",)),
+        ("wc a", ("a",)),
+        ("stat a", ("a",)),
+        ("ls dir", ("dir",)),
+        ("diff a b", ("a", "b")),
+        ("git diff a", ("a",)),
+        ("git diff HEAD -- a b", ("a", "b")),
+        ("git blame a", ("a",)),
+        ("cat a | grep x | head", ("a",)),
+        ("cat a && cat b", ("a", "b")),
+        ("grep x < a", ("a",)),
+        ("cat 'a b' *.py", ("a b",)),
+        ("timeout 5 cat a", ("a",)),
+        ("ls", ()),
+        ("git diff", ()),
+        ("git diff HEAD", ()),
+        ("git diff a..b", ()),
+        ("git diff --cached a", ()),
+        ("git show HEAD:a", ()),
+        ("cat a > /dev/null", ()),
+        ("cat a | wc -l", ()),
+        ("cat a | grep -c x", ()),
+        ("cat a | echo b", ()),
+        ("cat a; cat b", ()),
+        ("cat a || cat b", ()),
+        ("cd x && cat a", ()),
+        ("if true; then cat a; fi", ()),
+        ("rm a", ()),
+    ],
+)
+def test_what_a_read_only_command_shows(command: str, names: tuple[str, ...]) -> None:
+    assert reads(command) == names
+
+
+def test_the_table_names_each_program_once() -> None:
+    table = programs()
+    assert "cat" in table
+    assert not [name for name, each in table.items() if each.free and (each.changes or each.runner)]
+
+
+def test_the_module_is_loaded_by_nothing_that_does_not_need_it() -> None:
+    script = "import callgate, callgate.__main__, sys; print([n for n in sys.modules if 'engine.shell' in n])"
+    done = subprocess.run((sys.executable, "-c", script), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
