@@ -61,7 +61,6 @@ def open_store(url: str) -> Store:
 
         return open_redis(url)
     # Only the scheme is shown, and only if it is one: the rest may hold a password.
-    named = (
-        f"`{scheme}`" if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]{0,19}", scheme) and scheme != url else "this"
-    )
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]{0,19})://", url)
+    named = f"`{found[1]}`" if found else "this"
     raise InputError(f"{named} is no kind of store; known are {', '.join(f'`{each}`' for each in KNOWN)}")

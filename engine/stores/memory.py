@@ -67,7 +67,12 @@ class MemoryStore:
             raise StoreError("memory", "the store is closed")
         return checked_key(key)
 
-    def forked(self) -> None:
+    def before_fork(self) -> None:
+        """Nothing has to be done before."""
+
+    def after_fork(self, in_child: bool) -> None:
+        if not in_child:
+            return
         for key, slot in tuple(self._slots.items()):
             # A thread that held the lock is not here to give it back, nor to finish its change.
             slot.lock, slot.busy = RLock(), False

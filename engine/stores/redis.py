@@ -17,6 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 from ..errors import StoreError
+from ._forks import Gate, watch_forks
 from ._inputs import changed, checked_key
 from ._redisurl import TOMBSTONE, Address, read_url
 
@@ -87,31 +88,38 @@ def open_redis(url: str) -> RedisStore:
         "rediss": redis.SSLConnection,
         "unix": redis.UnixDomainSocketConnection,
     }
-    # Tries are counted here: those of the driver would not end with the time of an update.
-    pool: Any = redis.ConnectionPool(
-        connection_class=kinds[address.scheme],
-        socket_timeout=address.timeout / SLICES,
-        socket_connect_timeout=address.timeout / SLICES,
-        retry=Retry(NoBackoff(), 0),
-        **address.settings,
-    )
-    return RedisStore(redis.Redis(connection_pool=pool), redis.exceptions, address)
+
+    def connect() -> Any:
+        # Tries are counted here: those of the driver would not end with the time of an update.
+        pool: Any = redis.ConnectionPool(
+            connection_class=kinds[address.scheme],
+            socket_timeout=address.timeout / SLICES,
+            socket_connect_timeout=address.timeout / SLICES,
+            retry=Retry(NoBackoff(), 0),
+            **address.settings,
+        )
+        return redis.Redis(connection_pool=pool)
+
+    return RedisStore(connect, redis.exceptions, address)
 
 
 class RedisStore:
     """A `Store` in Redis 6 or later, or what speaks as it does. Connections are made when they are needed.
 
-    `client`, `errors`: the driver's. They have no types that hold for all its versions.
+    `connect`: makes a client of the driver, `errors`: its errors; no types of them hold for all its versions.
     """
 
-    def __init__(self, client: Any, errors: Any, address: Address) -> None:
-        self._client = client
+    def __init__(self, connect: Callable[[], Any], errors: Any, address: Address) -> None:
+        self._connect = connect
+        self._client = connect()
+        self._gate = Gate()
         self._errors = errors
         self._where = address.where
         self._timeout = address.timeout
         self._ttl = address.ttl
         self._closed = False
         self._digest = sha1(SWAP.encode(), usedforsecurity=False).hexdigest()
+        watch_forks(self)
 
     def update(self, key: str, change: Callable[[bytes | None], tuple[bytes | None, T]]) -> T:
         tries = _Tries(self._timeout)
@@ -124,7 +132,7 @@ class RedisStore:
             if newer is None:
                 return answer
             seen = newer
-            if not tries.again(0):
+            if not tries.at_once():  # a pause would only let the others be quicker again
                 raise self._error("others update this session all the time: set `?timeout=` higher")
 
     def read(self, key: str) -> bytes | None:
@@ -133,6 +141,16 @@ class RedisStore:
     def close(self) -> None:
         self._closed = True
         self._client.connection_pool.disconnect()
+
+    def before_fork(self) -> None:
+        # A child would wait for ever for what another thread held: locks of the driver, or of an import.
+        self._gate.shut(self._timeout)
+
+    def after_fork(self, in_child: bool) -> None:
+        if in_child:
+            self._gate, self._client = Gate(), self._connect()
+        else:
+            self._gate.open()
 
     def _fetch(self, key: str, tries: _Tries) -> _Seen:
         name = PREFIX + checked_key(key)
@@ -165,7 +183,7 @@ class RedisStore:
                 raise self._fault(key, error, unsure=writes and lost) from error
             except (errors.ConnectionError, errors.TimeoutError) as error:
                 lost = True
-                if not tries.again(self._timeout / SLICES):
+                if not tries.later(self._timeout / SLICES):
                     raise self._error(
                         f"it does not answer, for {self._timeout:g} s ({type(error).__name__}): "
                         "see that it runs and that the URL names it, or set `?timeout=` higher",
@@ -175,11 +193,12 @@ class RedisStore:
                 raise self._fault(key, error, unsure=writes and lost) from error
 
     def _send(self, command: tuple[object, ...]) -> Any:
-        try:
-            return self._client.execute_command(*command)
-        except self._errors.NoScriptError:
-            # The server was started anew, or never saw the script.
-            return self._client.execute_command("EVAL", SWAP, *command[2:])
+        with self._gate:
+            try:
+                return self._client.execute_command(*command)
+            except self._errors.NoScriptError:
+                # The server was started anew, or never saw the script.
+                return self._client.execute_command("EVAL", SWAP, *command[2:])
 
     def _seen(self, key: str, found: list[bytes | None]) -> _Seen:
         version, trail, state = found
@@ -228,17 +247,20 @@ class _Seen:
 
 
 class _Tries:
-    """The tries of one update, each after a longer pause, within its time."""
+    """The tries of one update, within its time."""
 
     def __init__(self, timeout: float) -> None:
         self._until = time.monotonic() + timeout
-        self._pause = 0.0  # the first time at once: the other one is done
+        self._pause = PAUSES[0]
 
-    def again(self, needs: float) -> bool:
-        """Wait for the next try; false where the time is up, or too short for one that needs so long."""
+    def at_once(self) -> bool:
+        """Whether there is time for another try."""
+        return time.monotonic() < self._until
+
+    def later(self, needs: float) -> bool:
+        """Wait for the next try, each time longer; false where there are no `needs` seconds left for it."""
         if time.monotonic() + self._pause + needs > self._until:
             return False
         time.sleep(self._pause)
-        low, high = PAUSES
-        self._pause = min(max(low, self._pause * 2), high)
+        self._pause = min(self._pause * 2, PAUSES[1])
         return True

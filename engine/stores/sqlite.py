@@ -37,7 +37,9 @@ WRITE = """
 INSERT INTO sessions (key, state, changed) VALUES (?, ?, CAST(strftime('%s', 'now') AS INTEGER))
 ON CONFLICT (key) DO UPDATE SET state = excluded.state, changed = excluded.changed
 """
-WAIT = 0.02  # seconds between two tries to make the file a WAL one, which SQLite does not wait for
+# SQLite asks ever more seldom whether a file is free, at last every 100 ms: a process would starve beside
+# busy ones. It gives up after so many seconds, and is asked again.
+POLL = 0.005
 
 # What SQLite calls a fault (the beginning of its name), what it is, and what to change.
 FAULTS = (
@@ -88,7 +90,8 @@ class SqliteStore:
         self._timeout = timeout
         self._lock = RLock()
         self._held: _Held | None = None
-        self._closed = False
+        self._unusable = ""  # why, once it is
+        self._quiet = False
         watch_forks(self)
         with self._connected():
             pass  # a file that cannot be used is found now
@@ -99,7 +102,7 @@ class SqliteStore:
             if held.connection.in_transaction:
                 raise InputError("a change may not update the store")
             with self._faults():
-                held.connection.execute("BEGIN IMMEDIATE")
+                self._patiently(lambda: held.connection.execute("BEGIN IMMEDIATE"))
             try:
                 with self._faults():
                     state = _state(held.connection, key)
@@ -126,19 +129,31 @@ class SqliteStore:
     def read(self, key: str) -> bytes | None:
         checked_key(key)
         with self._connected() as held, self._faults():
-            return _state(held.connection, key)
+            return self._patiently(lambda: _state(held.connection, key))
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
+            self._unusable = "the store is closed"
             self._drop()
 
-    def forked(self) -> None:
-        # Another thread may have held the lock, and SQLite forbids to use or close what a parent opened.
+    def before_fork(self) -> None:
+        # SQLite counts its locks for the whole process: a child that inherits an open file believes that it
+        # has them, so that neither side could trust the file again.
+        self._quiet = self._lock.acquire(timeout=self._timeout)
+        if self._quiet:
+            self._drop()
+
+    def after_fork(self, in_child: bool) -> None:
+        if not in_child:
+            if self._quiet:
+                self._lock.release()
+            return
         self._lock = RLock()
-        if self._held is not None:
-            self._held.abandon()
-            self._held = None
+        if not self._quiet:
+            self._unusable = "the process was forked in a long update; fork before the store is opened"
+            if self._held is not None:
+                self._held.abandon()
+                self._held = None
 
     @contextmanager
     def _connected(self) -> Iterator[_Held]:
@@ -151,8 +166,8 @@ class SqliteStore:
                 "make its changes quicker, or set `?timeout=` higher",
             )
         try:
-            if self._closed:
-                raise StoreError(self._path, "the store is closed")
+            if self._unusable:
+                raise StoreError(self._path, self._unusable)
             if self._held is not None and not self._held.connection.in_transaction:
                 if _identity(self._path) != self._held.identity:
                     self._drop()  # the file was moved or deleted: what is written to it would be lost
@@ -182,12 +197,12 @@ class SqliteStore:
             ) from error
         with self._faults():
             connection = sqlite3.connect(
-                self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+                self._path, timeout=POLL, isolation_level=None, check_same_thread=False
             )
         held = _Held(connection, _identity(self._path))
         try:
             with self._faults():
-                self._prepare(connection)
+                self._patiently(lambda: self._prepare(connection))
         except BaseException:
             held.close()
             raise
@@ -198,7 +213,9 @@ class SqliteStore:
         connection.execute("PRAGMA synchronous = NORMAL")
         with _transaction(connection, "BEGIN"):
             ours = self._is_ours(connection)
-        self._write_ahead(connection)
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise StoreError(self._path, "its file system cannot do WAL: choose a file on a local disk")
         if ours:
             return
         with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -222,20 +239,16 @@ class SqliteStore:
             raise StoreError(self._path, "it is the database of another program: name another file")
         return False
 
-    def _write_ahead(self, connection: sqlite3.Connection) -> None:
+    def _patiently(self, act: Callable[[], T]) -> T:
+        """Do it again for as long as the file is locked, within the time of an update."""
         until = time.monotonic() + self._timeout
         while True:
             try:
-                (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                return act()
             except sqlite3.OperationalError as error:
-                # Two processes that make one file at the same time: SQLite does not wait here.
                 if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > until:
                     raise
-                time.sleep(WAIT)
-                continue
-            if mode != "wal":
-                raise StoreError(self._path, "its file system cannot do WAL: choose a file on a local disk")
-            return
+            time.sleep(POLL / 5)  # some of its faults come at once
 
     @contextmanager
     def _faults(self, *, committing: bool = False) -> Iterator[None]:
