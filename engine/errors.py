@@ -25,6 +25,22 @@ class SchemaError(CallgateError):
     """A tool's schema cannot be used; the message says which tool, and what is wrong."""
 
 
+class StoreError(CallgateError):
+    """The store of sessions cannot be used; the message says what to change.
+
+    `where`: its file or URL, without a password. `unsure`: the update may have happened all the same.
+    """
+
+    def __init__(self, where: str, message: str, unsure: bool = False) -> None:
+        super().__init__(f"{where}: {message}")
+        self.where = where
+        self.message = message
+        self.unsure = unsure
+
+    def __reduce__(self) -> tuple[type[StoreError], tuple[str, str, bool]]:
+        return (type(self), (self.where, self.message, self.unsure))
+
+
 class RuleFileError(CallgateError):
     """Rule files with errors, or whose tests fail. `diagnostics` holds every one; `text` shows them."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         NotAllowed,
         RuleFileError,
         SchemaError,
+        StoreError,
         Unrepairable,
     )  # fmt: skip
     from .engine.errors import Unrepairable as UnrepairableToolInputError
@@ -43,6 +44,7 @@ _HOMES = {
             "NotAllowed",
             "RuleFileError",
             "SchemaError",
+            "StoreError",
             "Unrepairable",
         ),
     ),
@@ -74,6 +76,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "ContractViolation", "Denied", "Engine",
     "ForcedToolUnavailable", "InputError", "Issue", "Limits", "NotAllowed", "Observation", "Outcome",
-    "RuleFileError", "SchemaError", "Session", "Stage", "ToolPalette", "Unrepairable",
+    "RuleFileError", "SchemaError", "Session", "Stage", "StoreError", "ToolPalette", "Unrepairable",
     "UnrepairableToolInputError", "Verdict", "__version__", "compile",
 ]  # fmt: skip
