@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .palette import Source
     from .schema import Schema
     from .session import Session
+    from .stores import Store
 
 _LONGEST = 1024  # code points of a name whose plan is kept
 _PLANS = 4096  # kept: a model can call as many names as it likes
@@ -170,6 +171,7 @@ class Engine:
         claim_surface: Iterable[str] = (),
         verifier: Verifier | None = None,
         threshold: float = 0.5,
+        store: Store | None = None,
     ) -> Session:
         """A conversation with one agent: what it is offered, and what its calls come to.
 
@@ -182,6 +184,7 @@ class Engine:
             claim_surface: what claims are about, names and paths, beside what the turn changes.
             verifier: a function of a claim and its text; a score below `threshold` turns an accept into a
                 reject.
+            store: where the session is kept, by its id, for several processes; see `docs/stores.md`.
 
         Raises:
             InputError: an argument that is none; a state that a newer callgate wrote.
@@ -203,6 +206,7 @@ class Engine:
             claim_surface=claim_surface,
             verifier=verifier,
             threshold=threshold,
+            store=store,
         )
 
     def offering(self, model: str | None) -> Offering:

@@ -63,13 +63,15 @@ SHIPPED: Mapping[str, Preset] = {
 
 
 class Target(msgspec.Struct, omit_defaults=True):
-    """Something that this turn changed. `since`: the tick at which its last change ended; None while it runs.
+    """Something that this turn changed.
 
+    `since`: the tick at which its last change ended; None while one runs, `running` of them.
     `seen`: it was read after that. `lines`: what was written and not shown yet.
     """
 
     name: str
     since: int | None = None
+    running: int = 0
     seen: bool = False
     lines: tuple[str, ...] = ()
 
@@ -78,7 +80,8 @@ class Grounding(msgspec.Struct, omit_defaults=True):
     """What the gate knows of a turn. `tick` orders the starts and ends of calls.
 
     `anything`: a change that named nothing ended at this tick, and no relevant read came after it; -1 while
-    one runs. `others`: there were more targets than are kept. `signals`: by name, true where not stale.
+    one runs, `running` of them. `others`: there were more targets than are kept. `signals`: by name, true
+    where not stale.
     """
 
     budget: int = 6
@@ -92,6 +95,7 @@ class Grounding(msgspec.Struct, omit_defaults=True):
     grounded: bool = False
     verified: bool = False
     anything: int | None = None
+    running: int = 0
     others: bool = False
     targets: dict[str, Target] = {}
     digests: str = ""  # of eight characters each
@@ -137,10 +141,13 @@ def change_started(state: Grounding, named: Sequence[tuple[str, str]], lines: tu
     state.signals = dict.fromkeys(state.signals, False)
     if not named:
         state.anything = -1
+        state.running += 1
     for key, name in named:
-        if key in state.targets or len(state.targets) < TARGETS:
+        known = state.targets.get(key)
+        if known is not None or len(state.targets) < TARGETS:
             kept = lines if len(state.targets) < _WITH_LINES else ()
-            state.targets[key] = Target(name[:_NAME], None, False, kept)
+            running = 1 if known is None else known.running + 1
+            state.targets[key] = Target(name[:_NAME], None, running, False, kept)
         else:
             state.others = True
 
@@ -149,12 +156,14 @@ def change_ended(state: Grounding, named: Iterable[str]) -> None:
     """Its result came: what starts from now on can show its effect. `named`: keys of the targets."""
     state.tick += 1
     keys = list(named)
-    if not keys and state.anything is not None:
-        state.anything = state.tick
+    if not keys:
+        state.running = max(0, state.running - 1)
+        state.anything = -1 if state.running else state.tick
     for key in keys:
         target = state.targets.get(key)
         if target is not None:
-            target.since = state.tick
+            target.running = max(0, target.running - 1)
+            target.since = None if target.running else state.tick
 
 
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> tuple[list[str], bool]:
@@ -199,7 +208,7 @@ def observed(
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, frozenset(named), result)
+    _settle(state, since, frozenset(named), result, cwd)
     return True
 
 
@@ -220,7 +229,7 @@ def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
     return True
 
 
-def _settle(state: Grounding, since: int, named: frozenset[str], result: str) -> None:
+def _settle(state: Grounding, since: int, named: frozenset[str], result: str, cwd: Folded) -> None:
     """What a grounding read shows of the changed targets."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
@@ -229,7 +238,8 @@ def _settle(state: Grounding, since: int, named: frozenset[str], result: str) ->
         if target.since is None or target.since >= since or target.seen or (blank and target.lines):
             continue
         left = unseen(target.lines, result)
-        if key in named or (target.lines and not left):
+        shown = target.lines and not left and touches(result, (target.name,), cwd) is not None
+        if key in named or shown:
             target.lines = left
             target.seen = not left
     state.verified = bool(state.mutations) and not debts(state)

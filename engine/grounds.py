@@ -120,7 +120,7 @@ class Grounds:
         """A result without what varies by itself."""
         for names, pattern, instead in self._normalize:
             if any(_fits(each, tool) for each in names):
-                text = pattern.sub(instead.replace("\\", "\\\\"), text)
+                text = pattern.replaced(text, instead)
         return normalize(text)
 
     def surface(self, arguments: Json) -> tuple[str, ...]:

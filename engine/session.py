@@ -5,10 +5,9 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -32,6 +31,11 @@ from .shown import leaves, result_text, written
 from .state import Call, State, Turn
 from .tools import own_copy
 from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from .stores import Store
+
+T = TypeVar("T")
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -66,7 +70,10 @@ class Session:
         claim_surface: Iterable[str] = (),
         verifier: Verifier | None = None,
         threshold: float = THRESHOLD,
+        store: Store | None = None,
     ) -> None:
+        if store is not None and (id is None or state is not None):
+            raise InputError("a session in a store has an id, and its state from there")
         if verifier is not None and not callable(verifier):
             raise InputError("a verifier is a function of a claim and its text")
         if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
@@ -81,6 +88,8 @@ class Session:
         self._threshold = threshold
         self._surface = _names(claim_surface)
         self._state = State(turn=self._turn()) if state is None else memory.decode(state)
+        self._store = store
+        self._key = id or ""
         self._lock = RLock()
         self._busy = False
 
@@ -92,7 +101,8 @@ class Session:
     def dump(self) -> bytes:
         """The session's memory as JSON, for `Engine.session(state=…)`."""
         with self._lock:
-            return memory.encode(self._state)
+            kept = None if self._store is None else self._store.read(self._key)
+            return memory.encode(self._state) if kept is None else kept
 
     def user(
         self,
@@ -110,12 +120,13 @@ class Session:
             raise InputError(f"what the user said is text, not `{type(text).__name__}`")
         given = self._context if context is None else _context(context)
         surface = self._surface if claim_surface is None else _names(claim_surface)
-        with self._using():
-            self._text = text
-            self._context = given
-            self._surface = surface
+
+        def begins() -> None:
+            self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
+
+        self._verb(begins)
 
     def offer(
         self,
@@ -137,7 +148,8 @@ class Session:
         if thinking is not None and thinking not in STATES:
             raise InputError(f"`thinking` is one of {', '.join(STATES)}, not `{str(thinking)[:64]}`")
         served = None if provider is None else Served(provider, thinking, providers)
-        with self._using():
+
+        def offers() -> ToolPalette:
             engine = self._engine if tools is None else self._engine.over(tools)
             palette = self._compose(engine, served)
             turn = self._state.turn
@@ -147,6 +159,8 @@ class Session:
             if palette.forced is not None:
                 _count(turn, "asked", turn.asked, memory.short(palette.forced))
             return palette
+
+        return self._verb(offers)
 
     def call(self, tool: str, arguments: object, *, call_id: str, stop_reason: str | None = None) -> Verdict:
         """The verdict on one call of the answer, within the palette that was offered.
@@ -174,8 +188,9 @@ class Session:
         key = _id(call_id)
         if type(ok) is not bool:
             raise InputError(f"`ok` is true or false, not `{type(ok).__name__}`")
-        good = ok and not (isinstance(value, Mapping) and value.get("isError") is True)
-        with self._using():
+        told_good = ok and not (isinstance(value, Mapping) and value.get("isError") is True)
+
+        def came() -> None:
             turn = self._state.turn
             call = turn.calls.get(key)
             if call is None:
@@ -186,7 +201,7 @@ class Session:
             if call.answered:
                 return  # told again
             call.answered = True
-            good = good and call.admitted
+            good = told_good and call.admitted
             if call.admitted:
                 self._came_back(call, value, good)
             for name in dict.fromkeys((call.sent, call.tool)):
@@ -200,10 +215,11 @@ class Session:
                     else:
                         self._state.full = True
 
+        return self._verb(came)
+
     def reason(self) -> bool:
         """The model thinks, which takes one from its budget. False: it is halted, and has to look first."""
-        with self._using():
-            return grounding.reason(self._state.turn.ground)
+        return self._verb(lambda: grounding.reason(self._state.turn.ground))
 
     def finish(self, claim: str, text: str = "") -> Decision:
         """Is a claim let out: `completion`, `assertion`, `none`, or `unverified`, which always is?
@@ -213,7 +229,8 @@ class Session:
         """
         if type(text) is not str:
             raise InputError(f"the text of a claim is text, not `{type(text).__name__}`")
-        with self._using():
+
+        def claims() -> Decision:
             turn = self._state.turn
             return grounding.finish(
                 turn.ground,
@@ -224,9 +241,12 @@ class Session:
                 self._threshold,
             )
 
+        return self._verb(claims)
+
     def progress(self) -> Progress:
         """What is there and what is owed, without changing anything."""
-        with self._using():
+
+        def looks() -> Progress:
             turn = self._state.turn
             ground = turn.ground
             needed = self._grounds().required(Env(self._context, _View(self._state, None, turn.step)))
@@ -242,19 +262,31 @@ class Session:
                 tuple(name for name in needed if not ground.signals.get(name)),
             )
 
+        return self._verb(looks)
+
     # Inside -----------------------------------------------------------------------------------
 
-    @contextmanager
-    def _using(self) -> Iterator[None]:
-        """One verb at a time; what runs inside of one, a stage or a hook of the host, cannot use another."""
+    def _verb(self, work: Callable[[], T]) -> T:
+        """One verb at a time, as one update of the store where there is one; it may be done again.
+
+        What runs inside of one, a stage or a hook of the host, cannot use another.
+        """
         with self._lock:
             if self._busy:
                 raise InputError("a session cannot be used by what runs inside of its own verbs")
             self._busy = True
             try:
-                yield
+                return work() if self._store is None else self._store.update(self._key, self._update(work))
             finally:
                 self._busy = False
+
+    def _update(self, work: Callable[[], T]) -> Callable[[bytes | None], tuple[bytes | None, T]]:
+        def change(data: bytes | None) -> tuple[bytes | None, T]:
+            self._state = State(turn=self._turn()) if data is None else memory.decode(data)
+            answer = work()
+            return memory.encode(self._state), answer
+
+        return change
 
     def _grounds(self) -> Grounds:
         return self._engine.grounds(self.model)
@@ -285,6 +317,7 @@ class Session:
             named = [(short_key(name, cwd), name) for name in seen.named[: memory.NAMED]]
             call.named = [key for key, _ in named]
             grounding.change_started(ground, named, written(arguments))
+            ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             texts = (*seen.named, *leaves(arguments))
             keys, call.relevant = grounding.touched(ground, texts, cwd)
@@ -364,7 +397,8 @@ class Session:
         key = _id(call_id)
         if type(tool) is not str:
             raise InputError(f"the tool's name must be text, not `{type(tool).__name__}`")
-        with self._using():
+
+        def calls() -> Verdict:
             turn = self._state.turn
             digest = memory.digest_of(tool, arguments)
             known = turn.calls.get(key)
@@ -385,6 +419,8 @@ class Session:
             )
             self._remember(key, tool, digest, verdict, known, repeats)
             return verdict
+
+        return self._verb(calls)
 
     def _remember(
         self,

@@ -30,7 +30,7 @@ _WRITES = frozenset(
 )
 _LINES = 16  # of one text that are remembered
 _DEEPEST = 64
-_NUMBERED = re.compile(r"\s*[0-9]{1,9}(?:\t|→|:|\||-| {2,})?\s?")
+_NUMBERED = re.compile(r"\s*(?:[^\s:]{1,255}:)?[0-9]{1,9}(?:\t|→|:|\||-| {2,})?\s?")
 _LEAVES = 4096
 
 

@@ -1,0 +1,654 @@
+"""Grounding: what a turn's calls show, what is owed, and which claims are let out; one test for each rule."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import count
+from typing import Any
+
+import pytest
+
+import callgate
+from callgate import InputError
+from callgate.engine import grounding
+from callgate.engine.grounding import GateState, boundary_check, turn_loop
+from callgate.engine.normalizing import normalize
+from callgate.engine.relevance import home, touches
+
+RULES = """
+ground {
+  reads   read, grep, ls
+  mutates edit, write
+  shell   bash /command
+  exempt  poll
+  reads   poll
+  normalize read 'build [0-9]+' to "build"
+  signal  passed from bash when runs(/command, "pytest") and result.exit_code == 0
+  require passed before completion when context.tests
+  surface /about
+}
+"""
+TOOLS: list[dict[str, Any]] = [
+    {"name": name, "input_schema": {"type": "object", "properties": {"path": {}, "about": {}}}}
+    for name in ("read", "grep", "ls", "edit", "write", "bash", "poll", "other")
+] + [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]
+
+
+class Turn:
+    """A session whose calls have their results at once."""
+
+    def __init__(self, rules: str = RULES, **options: Any) -> None:
+        options.setdefault("claim_surface", ["a.cfg"])
+        options.setdefault("context", {"cwd": "/repo", "tests": False})
+        self.session = callgate.compile(rules, tools=TOOLS).session(**options)
+        self.session.user()
+        self.ids = count()
+
+    def call(self, tool: str, arguments: Any, result: Any = "text", *, ok: bool = True) -> None:
+        call_id = str(next(self.ids))
+        assert self.session.call(tool, arguments, call_id=call_id).allowed
+        self.session.result(call_id, result, ok=ok)
+
+    def read(self, path: str = "a.cfg", result: Any = "timeout=10", *, ok: bool = True) -> None:
+        self.call("read", {"path": path}, result, ok=ok)
+
+    def accepts(self, claim: str) -> bool:
+        return self.session.finish(claim, "done").accepted
+
+    @property
+    def now(self) -> Any:
+        return self.session.progress()
+
+
+# What a read earns
+
+
+def test_a_relevant_read_grounds_an_assertion_and_no_completion() -> None:
+    turn = Turn()
+    assert not turn.accepts("assertion")
+    turn.read()
+    assert turn.accepts("assertion")
+    assert not turn.accepts("completion")
+
+
+def test_the_same_result_again_earns_nothing() -> None:
+    turn = Turn()
+    turn.read()
+    for _ in range(4):
+        turn.session.reason()
+    turn.read()
+    assert turn.now.budget == 2
+    turn.read(result="timeout=11")
+    assert turn.now.budget == 4
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("at 2026-07-10T20:47:03Z ok=1", "at 2026-07-11T01:02:03Z ok=1"),
+        ("v=1 req deadbeef01", "v=1 req cafebabe99"),
+        ("build 12 is v=1", "build 13 is v=1"),
+        ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
+    ],
+)
+def test_what_varies_by_itself_makes_nothing_new(first: Any, second: Any) -> None:
+    turn = Turn()
+    turn.read(result=first)
+    for _ in range(3):
+        turn.session.reason()
+    turn.read(result=second)
+    assert turn.now.budget == 3
+
+
+def test_a_counter_in_the_arguments_makes_nothing_new_and_a_known_argument_does() -> None:
+    turn = Turn()
+    for _ in range(5):
+        turn.session.reason()
+    turn.call("ls", {"path": "a.cfg", "nonce": 1}, "ok")
+    turn.call("ls", {"path": "a.cfg", "nonce": 2}, "ok")
+    assert turn.now.budget == 3
+    turn.call("ls", {"path": "./a.cfg"}, "ok")  # another argument, and a result that says nothing by itself
+    assert turn.now.budget == 5
+
+
+def test_an_exempt_tool_is_new_each_time() -> None:
+    turn = Turn()
+    for _ in range(5):
+        turn.session.reason()
+    for _ in range(2):
+        turn.call("poll", {"path": "a.cfg"}, "up")
+    assert turn.now.budget == 5
+
+
+def test_a_change_makes_the_same_result_new() -> None:
+    turn = Turn()
+    turn.read()
+    turn.call("edit", {"path": "a.cfg"}, "ok")
+    turn.read()
+    assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    ("result", "ok"),
+    [
+        ("x", False),
+        ("Error: permission denied: a.cfg", True),
+        ("Traceback (most recent call last):\n a.cfg", True),
+        ({"isError": True, "content": [{"type": "text", "text": "a.cfg"}]}, True),
+    ],
+)
+def test_a_failed_read_earns_nothing(result: Any, ok: bool) -> None:
+    turn = Turn()
+    turn.read(result=result, ok=ok)
+    assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize("path", ["b.cfg", "a.cfg.bak", "/etc/a.cfg", "xa.cfg", "sub/a.cfg"])
+def test_a_read_of_something_else_earns_nothing(path: str) -> None:
+    turn = Turn()
+    turn.read(path, "nothing of it")
+    assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize("path", ["./a.cfg", "/repo/a.cfg", "../repo/a.cfg", "x/../a.cfg", "see a.cfg."])
+def test_a_path_may_be_spelt_in_other_ways(path: str) -> None:
+    turn = Turn()
+    turn.read(path)
+    assert turn.accepts("assertion")
+
+
+def test_relevance_is_seen_in_the_result_too() -> None:
+    turn = Turn()
+    turn.call("grep", {"pattern": "timeout"}, "a.cfg:3:timeout=10")
+    assert turn.accepts("assertion")
+
+
+def test_arguments_may_say_what_a_claim_is_about() -> None:
+    turn = Turn(claim_surface=())
+    turn.read("b.cfg", "x")
+    assert not turn.accepts("assertion")
+    turn.call("grep", {"about": "b.cfg"}, "y")
+    assert turn.accepts("assertion")
+
+
+def test_without_anything_that_a_claim_is_about_nothing_is_relevant() -> None:
+    turn = Turn(claim_surface=())
+    turn.read()
+    assert not turn.accepts("assertion")
+
+
+# What a change owes
+
+
+def test_every_changed_target_is_read_after_its_last_change() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    turn.call("write", {"file_path": "./b.cfg"})
+    turn.read("a.cfg")
+    decision = turn.session.finish("completion")
+    assert (decision.accepted, decision.owed) == (False, ("./b.cfg",))
+    assert "./b.cfg" in (decision.message or "")
+    assert decision.legal_next == ("qualifying_tool_call", "unverified_terminal")
+    turn.read("/repo/b.cfg", "another text")
+    assert turn.accepts("completion")
+    turn.call("edit", {"path": "a.cfg"})
+    assert not turn.accepts("completion")
+
+
+def test_an_assertion_after_a_change_counts_as_a_completion() -> None:
+    turn = Turn()
+    turn.read()
+    turn.call("edit", {"path": "b.cfg"})
+    assert not turn.accepts("assertion")
+    turn.read("b.cfg")
+    assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    ("shown", "accepted"),
+    [
+        ("timeout=30\nretries=2\n", True),
+        ("   1\ttimeout=30\n   2\tretries=2\n", True),
+        ("1: timeout=30\n2: retries=2", True),
+        ("timeout=10\nretries=2\n", False),
+        ("", False),
+    ],
+)
+def test_a_read_shows_what_was_written(shown: str, accepted: bool) -> None:
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": "timeout=30\n\n  retries=2"})
+    turn.read(result=shown)
+    assert turn.accepts("completion") is accepted
+
+
+def test_partial_reads_add_up() -> None:
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": "first\nsecond"})
+    turn.read(result="first")
+    assert not turn.accepts("completion")
+    turn.read(result="second")
+    assert turn.accepts("completion")
+
+
+def test_a_result_that_shows_what_was_written_where_shows_it_whatever_was_asked() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("grep", {"pattern": "time"}, "b.cfg:1:timeout=30\na.cfg:2:other=1")
+    assert turn.accepts("completion")  # both are there: the name and the line
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=40"})
+    turn.call("grep", {"pattern": "time", "path": "b.cfg"}, "timeout=40")
+    assert not turn.accepts("completion")
+    turn.call("grep", {"pattern": "time"}, "a.cfg:1:timeout=40")
+    assert turn.accepts("completion")
+
+
+def test_a_change_that_names_nothing_owes_some_relevant_read() -> None:
+    turn = Turn()
+    turn.call("other", {"x": 1})
+    assert turn.session.finish("completion").owed == ("a change that named nothing",)
+    turn.read("zzz", "zzz")
+    assert not turn.accepts("completion")
+    turn.read()
+    assert turn.accepts("completion")
+
+
+def test_what_nothing_is_said_of_changes_things_but_for_its_annotations() -> None:
+    turn = Turn()
+    turn.call("look", {"path": "a.cfg"})
+    assert turn.accepts("assertion")
+    turn.call("other", {"path": "a.cfg"})
+    assert not turn.accepts("assertion")
+
+
+def test_the_command_of_a_shell_decides() -> None:
+    turn = Turn()
+    turn.call("bash", {"command": "cat a.cfg"}, "timeout=10")
+    assert turn.accepts("assertion")
+    turn.call("bash", {"command": "echo 1 > b.cfg"}, "")
+    assert turn.session.finish("completion").owed == ("b.cfg",)
+    turn.call("bash", {"command": "cat b.cfg"}, "1")
+    assert turn.accepts("completion")
+
+
+def test_a_read_that_started_before_a_change_ended_shows_nothing_of_it() -> None:
+    turn = Turn()
+    session = turn.session
+    session.call("edit", {"path": "a.cfg"}, call_id="e")
+    session.call("read", {"path": "a.cfg"}, call_id="r")
+    session.result("e", "ok")
+    session.result("r", "timeout=10")
+    assert not turn.accepts("completion")
+    turn.read(result="timeout=11")
+    assert turn.accepts("completion")
+
+
+def test_two_changes_at_once_both_have_to_end() -> None:
+    turn = Turn()
+    session = turn.session
+    for each in ("1", "2"):
+        session.call("edit", {"path": "a.cfg", "n": each}, call_id=f"e{each}")
+        session.call("other", {"n": each}, call_id=f"o{each}")
+    session.result("e1")
+    session.result("o1")
+    turn.read()
+    assert turn.session.progress().owed == ("a.cfg", "a change that named nothing")
+    session.result("e2")
+    session.result("o2")
+    turn.read(result="again")
+    assert turn.accepts("completion")
+
+
+def test_a_change_whose_result_never_came_is_owed() -> None:
+    turn = Turn()
+    turn.session.call("edit", {"path": "a.cfg"}, call_id="e")
+    turn.read()
+    assert not turn.accepts("completion")
+
+
+def test_a_failed_change_is_owed_all_the_same() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"}, "disk full", ok=False)
+    assert not turn.accepts("none")
+    turn.read()
+    assert turn.accepts("completion")
+
+
+def test_a_call_that_was_refused_changes_nothing() -> None:
+    turn = Turn(RULES + 'tool edit { deny "no" }')
+    verdict = turn.session.call("edit", {"path": "a.cfg"}, call_id="e")
+    turn.session.result("e", verdict.retry_message, ok=False)
+    assert turn.accepts("none")
+
+
+def test_more_targets_than_are_kept_leave_one_way_out() -> None:
+    turn = Turn()
+    for number in range(grounding.TARGETS + 1):
+        turn.call("edit", {"path": f"f{number}"})
+    for number in range(grounding.TARGETS + 1):
+        turn.read(f"f{number}", f"text {number}")
+    decision = turn.session.finish("completion")
+    assert (decision.accepted, decision.owed) == (False, ("other targets",))
+    assert turn.accepts("unverified")
+
+
+def test_one_call_with_very_many_targets_leaves_one_way_out() -> None:
+    turn = Turn()
+    names = [f"f{number}" for number in range(40)]
+    turn.call("edit", {"files": names})
+    for name in names:
+        turn.read(name, name)
+    assert "other targets" in turn.session.finish("completion").owed
+
+
+def test_more_results_than_are_told_apart_are_not_new() -> None:
+    turn = Turn()
+    for number in range(grounding.DIGESTS):
+        turn.read(result=f"x{number}")
+    for _ in range(5):
+        turn.session.reason()
+    turn.read(result="a new one")
+    assert turn.now.budget == 1
+
+
+# The budget and the halt
+
+
+def test_thinking_takes_from_the_budget_and_looking_gives_back() -> None:
+    turn = Turn()
+    for _ in range(9):
+        assert turn.session.reason()
+    assert turn.now.budget == 0
+    turn.read()
+    assert turn.now.budget == 2
+    assert turn.accepts("assertion")
+
+
+def test_without_budget_a_grounded_claim_is_rejected_too() -> None:
+    turn = Turn()
+    turn.read()
+    for _ in range(6):
+        turn.session.reason()
+    decision = turn.session.finish("assertion")
+    assert not decision.accepted
+    assert "too long" in (decision.message or "")
+
+
+def test_a_rejected_claim_halts_until_something_is_seen() -> None:
+    turn = Turn()
+    assert not turn.accepts("assertion")
+    assert turn.now.halted
+    assert not turn.session.reason()
+    assert turn.now.budget == 5
+    turn.read("zzz", "nothing")
+    assert turn.now.halted
+    turn.read()
+    assert not turn.now.halted
+    assert turn.session.reason()
+
+
+def test_after_a_rejected_claim_none_counts_as_a_completion() -> None:
+    turn = Turn()
+    assert turn.accepts("none")
+    assert not turn.accepts("assertion")
+    assert not turn.accepts("none")
+    turn.read()
+    assert not turn.accepts("none")
+    assert turn.accepts("unverified")
+    assert turn.accepts("none")
+
+
+def test_a_new_message_begins_anew() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    assert not turn.accepts("completion")
+    turn.session.user()
+    assert turn.accepts("none")
+    assert (turn.now.budget, turn.now.halted, turn.now.owed) == (6, False, ())
+    turn.session.user(claim_surface=["b.cfg"])
+    turn.read("a.cfg")
+    assert not turn.accepts("assertion")
+    turn.read("b.cfg", "x")
+    assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize("claim", ["complete", "Assertion", "", None, 1, ["none"]])
+def test_what_is_no_claim_is_an_error_of_the_host(claim: Any) -> None:
+    turn = Turn()
+    before = turn.session.dump()
+    with pytest.raises(InputError, match="a claim is one of"):
+        turn.session.finish(claim)
+    assert turn.session.dump() == before
+
+
+# Signals
+
+
+def test_a_required_signal_is_fresh_or_it_is_owed() -> None:
+    turn = Turn(context={"cwd": "/repo", "tests": True})
+    turn.call("edit", {"path": "a.cfg"})
+    turn.call("bash", {"command": "pytest -q"}, {"exit_code": 1, "out": "1 failed"})
+    turn.read()
+    assert turn.session.finish("completion").owed == ("passed",)
+    turn.call("bash", {"command": "pytest -q"}, {"exit_code": 0, "out": "3 passed"})
+    turn.read(result="timeout=10 ")
+    assert turn.now.signals == ()
+    assert turn.accepts("completion")
+    turn.call("edit", {"path": "a.cfg"})
+    turn.read(result="timeout=12")
+    assert turn.now.signals == ("passed",)
+
+
+def test_only_the_rules_say_what_shows_a_signal() -> None:
+    turn = Turn(context={"cwd": "/repo", "tests": True})
+    turn.call("bash", {"command": "echo pytest"}, {"exit_code": 0})
+    turn.call("read", {"path": "a.cfg", "signals": ["passed"]}, "passed")
+    assert turn.now.signals == ("passed",)
+
+
+def test_a_requirement_that_is_unknown_holds() -> None:
+    turn = Turn(context={"cwd": "/repo"})
+    assert turn.now.signals == ("passed",)
+
+
+# Presets and verifiers
+
+
+def test_presets_by_model() -> None:
+    rules = RULES + 'preset mine { cap 9 refill 4 }\npreset mine for "kimi"\npreset skipper for "haste"\n'
+    for model, wanted in (("kimi-k2", 9), ("haste-1", 5), ("other", 6), (None, 6)):
+        assert Turn(rules, model=model).now.cap == wanted
+    assert Turn(RULES + "preset diverger").now.cap == 4
+
+
+def test_a_strict_preset_wants_a_read_after_a_change_for_an_assertion_too() -> None:
+    turn = Turn(RULES + "preset skipper")
+    turn.read()
+    assert not turn.accepts("assertion")
+    turn.call("edit", {"path": "a.cfg"})
+    turn.read(result="timeout=11")
+    assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    ("answer", "accepted", "confidence"),
+    [
+        (0.9, True, None),
+        (0.5, True, None),
+        (0.49, False, 0.49),
+        (None, True, None),
+        ({}, True, None),
+        ({"a": 0.9, "b": 0.1}, False, 0.1),
+        (float("nan"), False, None),
+        (2, False, None),
+        (True, False, None),
+        ("0.9", False, None),
+        (RuntimeError("away"), False, None),
+    ],
+)
+def test_a_verifier_may_only_turn_an_accept_into_a_reject(
+    answer: Any, accepted: bool, confidence: float | None
+) -> None:
+    asked: list[Any] = []
+
+    def verifier(claim: str, text: str) -> Any:
+        asked.append((claim, text))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    turn = Turn(verifier=verifier)
+    assert not turn.accepts("assertion")
+    assert asked == []
+    turn.read()
+    decision = turn.session.finish("assertion", "it is 10")
+    assert (decision.accepted, decision.downgraded, decision.confidence) == (
+        accepted,
+        not accepted,
+        confidence,
+    )
+    assert asked == [("assertion", "it is 10")]
+    assert turn.accepts("unverified")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"claim_surface": "a.cfg"},
+        {"claim_surface": [1]},
+        {"claim_surface": [" "]},
+        {"claim_surface": 7},
+        {"claim_surface": ["x"] * 65},
+        {"verifier": 1},
+        {"threshold": 2},
+        {"threshold": "0.5"},
+    ],
+)
+def test_options_of_another_type(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        callgate.compile(RULES, tools=TOOLS).session(**options)
+
+
+# The state
+
+
+def test_progress_changes_nothing() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    before = turn.session.dump()
+    assert turn.now == turn.now
+    assert turn.now.owed == ("a.cfg",)
+    assert turn.session.dump() == before
+
+
+def test_in_a_new_process_with_another_hash_seed_the_same_read_is_not_new() -> None:
+    turn = Turn()
+    turn.read(result="timeout=10 ü")
+    for _ in range(4):
+        turn.session.reason()
+    script = f"""
+import callgate
+engine = callgate.compile({RULES!r}, tools={TOOLS!r})
+here = engine.session(state={turn.session.dump()!r}, context={{"cwd": "/repo", "tests": False}})
+here.call("read", {{"path": "a.cfg"}}, call_id="again")
+here.result("again", "timeout=10 ü")
+print(here.progress().budget)
+here.call("read", {{"path": "a.cfg"}}, call_id="more")
+here.result("more", "timeout=11")
+print(here.progress().budget)
+"""
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        )
+        assert done.stdout.split() == ["2", "4"]
+
+
+def test_the_state_of_a_long_turn_is_small() -> None:
+    turn = Turn()
+    for number in range(3_000):
+        turn.call(
+            "edit", {"path": f"/very/long/folder/name/{number:0200}", "content": f"line {number}\n" * 50}
+        )
+        turn.read(f"/very/long/folder/name/{number:0200}", f"line {number}")
+    assert len(turn.session.dump()) < 96 * 1024
+
+
+# The names of the earlier gate
+
+
+def test_the_earlier_names_are_there() -> None:
+    assert grounding.PRESETS["skipper"] == {"CAP": 5, "REFILL": 2, "strict_g": True}
+    state = GateState.for_model_class("diverger", claim_surface={"a"})
+    assert state.progress()["budget"] == 4
+    assert boundary_check({"claim_type": "unverified", "content": "x"}, state) == {
+        "verdict": "ACCEPT",
+        "legal_next": [],
+    }
+    assert turn_loop([{"type": "reasoning"}], state) == (None, [("reasoning", None)])
+    with pytest.raises(AttributeError):
+        grounding.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: GateState.for_model_class("nobody"),
+        lambda: GateState(claim_surface="a.cfg"),
+        lambda: GateState(claim_surface=[1]),
+        lambda: GateState(cap=2, refill=2),
+        lambda: turn_loop([{"type": "dance"}], GateState()),
+        lambda: boundary_check("done", GateState()),  # type: ignore[arg-type]
+    ],
+)
+def test_the_earlier_gate_refuses_what_is_none(make: Any) -> None:
+    with pytest.raises(InputError):
+        make()
+
+
+# Normalising and touching
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "abc", "x=1", "12345678", "2026", "12:30", "1.5", "a-b", "😀", "\0"]
+)
+def test_what_holds_nothing_that_varies_stays(text: str) -> None:
+    assert normalize(text) == text
+
+
+@pytest.mark.parametrize("text", ["2026-07-10T20:47:03Z", " deadbeef01\n", "12 ms", "pid 12", "/tmp/x1"])
+def test_a_result_that_is_only_such_a_value_keeps_it(text: str) -> None:
+    assert normalize(text) == text
+
+
+def test_names_are_compared_in_nfc_and_any_script() -> None:
+    here = home(None)
+    assert touches("cafe\u0301.txt", ["café.txt"], here)
+    assert touches("цена №5", ["№5"], here)
+    assert touches("siehe #42!", ["#42"], here)
+    assert not touches("#421", ["#42"], here)
+    assert touches("my file.txt", ["my file.txt"], here)
+    assert not touches("amy file.txt", ["my file.txt"], here)
+
+
+def test_long_texts_are_looked_through_in_linear_time() -> None:
+    import time
+
+    for text in ("x/a.cfg " * 120_000, "a.cfg.bak " * 100_000, "a.cfg" * 200_000, "é" * 1_000_000):
+        start = time.process_time()
+        touches(text, ["/repo/a.cfg"], home("/repo"))
+        normalize(text)
+        assert time.process_time() - start < 5
+
+
+def test_the_state_is_json_of_one_version() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "content": "x"})
+    state = json.loads(turn.session.dump())
+    assert state["version"] == 1
+    assert state["turn"]["ground"]["mutations"] == 1
