@@ -18,13 +18,13 @@ import msgspec
 
 from .errors import InputError
 from .paths import Folded
-from .relevance import composed, touches
+from .relevance import composed, short_key, touches
 from .shown import unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
 _WITH_LINES = 64  # of them, those of which it is kept what was written
-_NAME = 200  # characters of a target's name
+_NAME = 80  # characters of a target's name; a longer one is known by its key alone
 _DIGEST = 6  # bytes
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
@@ -74,6 +74,11 @@ class Target(msgspec.Struct, omit_defaults=True):
     running: int = 0
     seen: bool = False
     lines: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, where it is whole, to be looked for in texts."""
+        return (self.name,) if len(self.name) < _NAME else ()
 
 
 class Grounding(msgspec.Struct, omit_defaults=True):
@@ -169,10 +174,11 @@ def change_ended(state: Grounding, named: Iterable[str]) -> None:
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> tuple[list[str], bool]:
     """The keys of the changed targets that some texts touch, and whether they touch anything of a claim."""
     kept = tuple(texts)
+    exact = {short_key(text.strip(), cwd) for text in kept} if state.targets else set()
     found = [
         key
         for key, target in state.targets.items()
-        if any(touches(text, (target.name,), cwd) is not None for text in kept)
+        if key in exact or any(touches(text, target.names, cwd) is not None for text in kept)
     ]
     return found, bool(found) or any(touches(text, state.surface, cwd) is not None for text in kept)
 
@@ -200,7 +206,7 @@ def observed(
     if not ok or is_error(result):
         return False
     if not relevant:
-        names = [*state.surface, *(each.name for each in state.targets.values())]
+        names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
         if touches(result, names, cwd) is None:
             return False
     if not exempt and not _is_new(state, tool, cleaned, known):
@@ -238,7 +244,7 @@ def _settle(state: Grounding, since: int, named: frozenset[str], result: str, cw
         if target.since is None or target.since >= since or target.seen or (blank and target.lines):
             continue
         left = unseen(target.lines, result)
-        shown = target.lines and not left and touches(result, (target.name,), cwd) is not None
+        shown = target.lines and not left and touches(result, target.names, cwd) is not None
         if key in named or shown:
             target.lines = left
             target.seen = not left

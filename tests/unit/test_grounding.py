@@ -576,7 +576,17 @@ def test_the_state_of_a_long_turn_is_small() -> None:
             "edit", {"path": f"/very/long/folder/name/{number:0200}", "content": f"line {number}\n" * 50}
         )
         turn.read(f"/very/long/folder/name/{number:0200}", f"line {number}")
-    assert len(turn.session.dump()) < 96 * 1024
+    assert len(turn.session.dump()) < 64 * 1024
+
+
+def test_a_target_with_a_long_name_is_owed_and_read() -> None:
+    turn = Turn()
+    path = "/very/long/" + "x" * 200
+    turn.call("edit", {"path": path})
+    turn.read(path + "y")
+    assert not turn.accepts("completion")
+    turn.read("/very/./long/" + "x" * 200, "new")
+    assert turn.accepts("completion")
 
 
 # The names of the earlier gate
