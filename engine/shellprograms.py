@@ -104,10 +104,10 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             if not _is_operand(program, word):
                 return None
             operands.append(word)
-        elif text == "--":
-            ended = True
         elif ordered and operands:
             return None
+        elif text == "--":
+            ended = True
         elif (kind := _exact(program, text)) is not None:
             taken = value(kind.count("=")) if kind else None
             if kind and taken is None:

@@ -42,7 +42,16 @@ def test_options_are_allowed_one_by_one() -> None:
 
 def test_an_operand_may_be_what_is_written_to() -> None:
     all_mutate(
-        "uniq a b", "xxd a b", "xxd a -h", "uniq a -c", "uniq *", "hostname x", "date 01010101", "uniq -- $X"
+        "uniq a b",
+        "xxd a b",
+        "xxd a -h",
+        "xxd a --",
+        "uniq a --",
+        "uniq a -c",
+        "uniq *",
+        "hostname x",
+        "date 01010101",
+        "uniq -- $X",
     )
     all_mutate(
         "python -m json.tool a b", "git branch x", "git tag x", "git branch x --list", "git config a.b c"
