@@ -44,8 +44,8 @@ def program_name(word: Word) -> str:
     text = word.text or ""
     folder = next((each for each in _FOLDERS if text.startswith(each)), "")
     text = text[len(folder) :]
-    if "/" in text or (word.quoted and text in ("[[", "]]")):
-        return ""
+    if "/" in text or " " in text or (word.quoted and text == "[["):
+        return ""  # with a blank it would name a row for a part of a program
     return "python" if _PYTHON.match(text) else text
 
 

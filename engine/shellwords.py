@@ -236,7 +236,7 @@ class Items(Struct, frozen=True, gc=False):
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
         if most is Rest.WILD:
-            return Items(Rest.WILD, Rest.LOOSE, safe)
+            return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 

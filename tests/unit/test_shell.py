@@ -25,6 +25,7 @@ def test_what_is_not_known_mutates() -> None:
     all_mutate(
         "foo", "./cat a", "/tmp/ls", "bin/cat a", "~/cat a", "/usr/bin/../../tmp/cat a", "Cat a", "pytest"
     )
+    all_mutate("'git diff' a", "'sed -i' a", "'[[' a ]]")
     none_mutates("/bin/cat a", "/usr/bin/cat a", "'cat' a", "c\\at a")
 
 
@@ -104,7 +105,10 @@ def test_loops_over_known_words_are_read() -> None:
     all_mutate("for PATH in .; do cat a; done", "for path in .; do cat a; done", "for f; do cat a; done")
     all_mutate("for f in a; do for f in -of; do :; done; sort $f; done", 'for f in "$@"; do cat "$f"; done')
     none_mutates(
-        'for f in a b; do cat "$f"; done', "for f in a b; do cat $f; done", 'for f in *.py; do wc "$f"; done'
+        'for f in a b; do cat "$f"; done',
+        "for f in a b; do cat $f; done",
+        'for f in *.py; do wc "$f"; done',
+        'for d in src/*; do [ -d "$d" ] && (cd "$d" && ls); done',
     )
 
 
