@@ -118,7 +118,8 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             long = program.long.get(name)
             if long is None or (equals and not long):
                 return None
-            taken = Word(given) if equals else value(1) if long == "=" else None
+            separate = long == "=" and not ordered  # else the next word may be an operand all the same
+            taken = Word(given) if equals else value(1) if separate else None
             if long == "=" and taken is None:
                 return None
             options.append(("--" + name, taken))

@@ -55,7 +55,13 @@ def test_an_operand_may_be_what_is_written_to() -> None:
         "uniq -- $X",
     )
     all_mutate(
-        "python -m json.tool a b", "git branch x", "git tag x", "git branch x --list", "git config a.b c"
+        "python -m json.tool a b",
+        "git branch x",
+        "git tag x",
+        "git branch x --list",
+        "git branch --abbrev x",
+        "git branch --no-column --abbrev x",
+        "git config a.b c",
     )
     none_mutates(
         "uniq -c a", "xxd -l 8 a", "date +%s", "git branch --list 'x*'", "git branch --contains HEAD"
