@@ -44,8 +44,8 @@ def program_name(word: Word) -> str:
     text = word.text or ""
     folder = next((each for each in _FOLDERS if text.startswith(each)), "")
     text = text[len(folder) :]
-    if "/" in text or (word.quoted and text in ("[[", "]]")):
-        return ""
+    if "/" in text or " " in text or (word.quoted and text == "[["):
+        return ""  # with a blank it would name a row for a part of a program
     return "python" if _PYTHON.match(text) else text
 
 
@@ -104,10 +104,10 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             if not _is_operand(program, word):
                 return None
             operands.append(word)
-        elif text == "--":
-            ended = True
         elif ordered and operands:
             return None
+        elif text == "--":
+            ended = True
         elif (kind := _exact(program, text)) is not None:
             taken = value(kind.count("=")) if kind else None
             if kind and taken is None:
@@ -118,7 +118,8 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             long = program.long.get(name)
             if long is None or (equals and not long):
                 return None
-            taken = Word(given) if equals else value(1) if long == "=" else None
+            separate = long == "=" and not ordered  # else the next word may be an operand all the same
+            taken = Word(given) if equals else value(1) if separate else None
             if long == "=" and taken is None:
                 return None
             options.append(("--" + name, taken))

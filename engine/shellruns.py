@@ -127,7 +127,8 @@ def _is_for_real(words: Words, program: str) -> bool | None:
     doubt = False
     for at, word in enumerate(words):
         text = word.text
-        doubt = doubt or "addopts" in word.head  # options for pytest in an option
+        # pytest takes options from a file, and from within an option.
+        doubt = doubt or "addopts" in word.head or (program == "pytest" and word.head[:1] == "@")
         if text is None:
             doubt = doubt or word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head[:1] == "-"
         elif text == "--":

@@ -106,6 +106,7 @@ def is_value(word: Word, signed: re.Pattern[str]) -> bool:
     return not word.head.startswith("-") or word.head == "-" or signed.match(word.head) is not None
 
 
+_CODED = re.compile(r"\\[xuU0-7]")  # may be a `%` for some
 _CONVERSION = re.compile(r"%(?:%|([-+ #0'0-9.]*)([a-zA-Z])|)")
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?\Z")
 
@@ -114,7 +115,7 @@ def printf_reads(words: Sequence[Word]) -> bool:
     """Does `printf` set no variable? `%n` and `-v` do; zsh runs what it finds in the number for a `%d`."""
     if words and words[0].text == "--":
         words = words[1:]
-    if not words or words[0].text is None or words[0].head.startswith("-"):
+    if not words or words[0].text is None or words[0].head.startswith("-") or _CODED.search(words[0].head):
         return False
     found = list(_CONVERSION.finditer(words[0].head))
     letters = {each[2] for each in found if each[0] != "%%"}

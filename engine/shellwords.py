@@ -20,6 +20,7 @@ _DOUBLE = re.compile(r'[^"\\$`!]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 # What a shell may take for a part of the variable before it: zsh a subscript or modifier, old bash a letter.
 _JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
+_COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
@@ -189,6 +190,8 @@ class WordReader:
     def dollar(self, made: _Making, quoted: bool) -> None:
         after = self.text[self.at + 1 : self.at + 2]
         if after in ("?", "#", "$") and after:
+            if after == "#" and _COUNTED.match(self.text, self.at + 2):
+                raise Unclear  # zsh gives the length of what follows
             made.add("0")  # a number
             self.at += 2
         elif after == "!":
@@ -233,7 +236,7 @@ class Items(Struct, frozen=True, gc=False):
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
         if most is Rest.WILD:
-            return Items(Rest.WILD, Rest.LOOSE, safe)
+            return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 

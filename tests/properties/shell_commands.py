@@ -374,6 +374,19 @@ class Folder:
             return None
         return done.returncode
 
+    def output(self, text: str) -> str:
+        """What a command that was called read-only prints."""
+        environment = {**self.environment(), "HOME": "~"}
+        done = subprocess.run(
+            (self.shell, "-c", text),
+            cwd=self.path,
+            env=environment,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+        return done.stdout.decode()
+
     def state(self) -> dict[str, tuple[object, ...]]:
         """Names, modes, times and contents; git's index aside, in which git keeps when it last looked."""
         found: dict[str, tuple[object, ...]] = {}

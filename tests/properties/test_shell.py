@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callgate.engine.shell import mutates, reads, runs, targets
-from callgate.engine.shellread import LONGEST
+from callgate.engine.shellread import LONGEST, read
 
 from . import shell_commands
 
@@ -19,6 +19,32 @@ BASH = "/bin/bash"
 SEEDS = st.integers(0, 2**63).map(Random)
 WRITES = ("rm b", "> f", "touch f", "cat a > f", "sort -o f a", "$X", "X=1", "./x", "f() { :; }", "cat 'a")
 QUOTES = st.sampled_from(("", "'", '"', "\\"))
+WORD_PARTS = (
+    *(
+        "a",
+        "b c",
+        " ",
+        "'",
+        "'",
+        '"',
+        '"',
+        "\\",
+        "$",
+        "$'",
+        "\\n",
+        "\\'",
+        "#",
+        " #",
+        "~",
+        "=",
+        "!",
+        "! ",
+        "]",
+        "}",
+    ),
+    *("{}", "é", "\t", "\\\n", " \\\n", "-", "'a b'", '"c d"', '"$"', "\\$", '\\"', "%", "^", ":", ",", "[ "),
+    *("$?", "$#", "\\ "),
+)
 HOSTILE = (
     *(
         "a|",
@@ -82,6 +108,10 @@ HOSTILE = (
         "é",
     ),
 )
+
+
+def long_profile() -> bool:
+    return settings().max_examples > 1000
 
 
 def everything(text: str) -> tuple[object, ...]:
@@ -154,8 +184,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> shell_commands.Folder:
 @pytest.mark.skipif(not os.access(BASH, os.X_OK), reason="there is no bash")
 def test_what_is_called_read_only_writes_nothing(folder: shell_commands.Folder) -> None:
     """More of them: `pytest --hypothesis-profile long`. What is called mutating is never run."""
-    profile = settings.get_current_profile_name() if hasattr(settings, "get_current_profile_name") else "ci"
-    random, most = (Random(), 20_000) if profile == "long" else (Random(20), 200)
+    random, most = (Random(), 20_000) if long_profile() else (Random(20), 200)
     ran = 0
     while ran < most:
         text = shell_commands.command(random)
@@ -164,3 +193,22 @@ def test_what_is_called_read_only_writes_nothing(folder: shell_commands.Folder) 
         folder.run(text)
         ran += 1
         assert folder.state() == folder.before, text
+
+
+@pytest.mark.skipif(not os.access(BASH, os.X_OK), reason="there is no bash")
+def test_words_are_read_as_bash_reads_them(folder: shell_commands.Folder) -> None:
+    random = Random(21)
+    assert sum(words_agree(random, folder) for _ in range(2_000 if long_profile() else 400)) > 50
+
+
+def words_agree(random: Random, folder: shell_commands.Folder) -> bool:
+    """Draw words that are wholly known and hold them against what the shell gives to a program."""
+    text = "printf '%s\\f' " + "".join(random.choices(WORD_PARTS, k=random.randint(1, 9)))
+    parts = read(text)
+    if parts is None or len(parts) != 1 or mutates(text) or parts[0].redirects:
+        return False
+    words = [word.text for word in parts[0].words[2:]]
+    if None in words or "$$" in text:
+        return False
+    assert folder.output(text) == "".join(f"{word}\f" for word in words or ("",)), text
+    return True

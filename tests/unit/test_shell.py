@@ -25,6 +25,7 @@ def test_what_is_not_known_mutates() -> None:
     all_mutate(
         "foo", "./cat a", "/tmp/ls", "bin/cat a", "~/cat a", "/usr/bin/../../tmp/cat a", "Cat a", "pytest"
     )
+    all_mutate("'git diff' a", "'sed -i' a", "'[[' a ]]")
     none_mutates("/bin/cat a", "/usr/bin/cat a", "'cat' a", "c\\at a")
 
 
@@ -42,10 +43,25 @@ def test_options_are_allowed_one_by_one() -> None:
 
 def test_an_operand_may_be_what_is_written_to() -> None:
     all_mutate(
-        "uniq a b", "xxd a b", "xxd a -h", "uniq a -c", "uniq *", "hostname x", "date 01010101", "uniq -- $X"
+        "uniq a b",
+        "xxd a b",
+        "xxd a -h",
+        "xxd a --",
+        "uniq a --",
+        "uniq a -c",
+        "uniq *",
+        "hostname x",
+        "date 01010101",
+        "uniq -- $X",
     )
     all_mutate(
-        "python -m json.tool a b", "git branch x", "git tag x", "git branch x --list", "git config a.b c"
+        "python -m json.tool a b",
+        "git branch x",
+        "git tag x",
+        "git branch x --list",
+        "git branch --abbrev x",
+        "git branch --no-column --abbrev x",
+        "git config a.b c",
     )
     none_mutates(
         "uniq -c a", "xxd -l 8 a", "date +%s", "git branch --list 'x*'", "git branch --contains HEAD"
@@ -95,7 +111,10 @@ def test_loops_over_known_words_are_read() -> None:
     all_mutate("for PATH in .; do cat a; done", "for path in .; do cat a; done", "for f; do cat a; done")
     all_mutate("for f in a; do for f in -of; do :; done; sort $f; done", 'for f in "$@"; do cat "$f"; done')
     none_mutates(
-        'for f in a b; do cat "$f"; done', "for f in a b; do cat $f; done", 'for f in *.py; do wc "$f"; done'
+        'for f in a b; do cat "$f"; done',
+        "for f in a b; do cat $f; done",
+        'for f in *.py; do wc "$f"; done',
+        'for d in src/*; do [ -d "$d" ] && (cd "$d" && ls); done',
     )
 
 
