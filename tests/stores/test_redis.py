@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -434,6 +436,41 @@ def test_a_wrong_password_is_a_fault_at_once_and_is_not_shown(tmp_path: Path) ->
             assert "hunter2" not in f"{error} {error.__cause__}"
         store = opened(f"redis://:right@127.0.0.1:{server.port}")
         assert store.update("a", Counter()) == 1
+    finally:
+        server.stop()
+
+
+def test_a_certificate_must_be_trusted(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("the program `openssl` is not installed")
+    made = (
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    )
+    files = ("-keyout", "key.pem", "-out", "cert.pem", "-addext", "subjectAltName=DNS:localhost")
+    subprocess.run([*made, *files], cwd=tmp_path, check=True, capture_output=True)
+    port = free_port()
+    tls = ("--tls-cert-file", "cert.pem", "--tls-key-file", "key.pem", "--tls-ca-cert-file", "cert.pem")
+    try:
+        server = Server(tmp_path, "--tls-port", str(port), "--tls-auth-clients", "no", *tls)
+    except RuntimeError:
+        pytest.skip("this `redis-server` has no TLS")
+    try:
+        known = f"?ssl_ca_certs={tmp_path}/cert.pem"
+        assert opened(f"rediss://localhost:{port}/0{known}").update("a", Counter()) == 1
+        assert opened(f"rediss://127.0.0.1:{port}/0?ssl_cert_reqs=none").update("a", Counter()) == 2
+        for url in (f"rediss://localhost:{port}/0", f"rediss://127.0.0.1:{port}/0{known}"):
+            store = opened(url)
+            error = in_time(lambda store=store: store.read("a"), 0, 1)  # type: ignore[misc]
+            assert "its certificate is not trusted" in str(error)
     finally:
         server.stop()
 
