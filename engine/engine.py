@@ -211,10 +211,10 @@ class Engine:
 
     def offering(self, model: str | None) -> Offering:
         """The palette blocks for a model, compiled."""
-        from .offer import Offering
-
         found = self._offerings.get(model)
         if found is None:
+            from .offer import Offering
+
             found = Offering(self.rules, model)
             if len(self._offerings) >= _OFFERINGS:
                 self._offerings.clear()
@@ -223,10 +223,10 @@ class Engine:
 
     def grounds(self, model: str | None) -> Grounds:
         """The `ground` blocks for a model, compiled."""
-        from .grounds import Grounds
-
         found = self._grounds.get(model)
         if found is None:
+            from .grounds import Grounds
+
             found = Grounds(self.rules, model)
             if len(self._grounds) >= _OFFERINGS:
                 self._grounds.clear()

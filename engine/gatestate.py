@@ -210,7 +210,7 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
             known="\0".join(texts),
             ok=ok,
             exempt=tool in state.novelty_exempt,
-            cwd=cwd,
+            cwd=lambda: cwd,
         )
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))

@@ -8,7 +8,7 @@ names of an earlier gate, on the same core (`gatestate.py`).
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from math import isfinite
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .errors import InputError
+from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, short_key, touches
 from .shown import unseen
@@ -25,7 +26,8 @@ DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
 _WITH_LINES = 64  # of them, those of which it is kept what was written
 _NAME = 80  # characters of a target's name; a longer one is known by its key alone
-_DIGEST = 6  # bytes
+_DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
+_KEY = b"callgate.novelty"
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -195,7 +197,7 @@ def observed(
     known: str,
     ok: bool,
     exempt: bool,
-    cwd: Folded,
+    cwd: Callable[[], Folded],
 ) -> bool:
     """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
 
@@ -205,47 +207,52 @@ def observed(
     """
     if not ok or is_error(result):
         return False
-    if not relevant:
+    if not relevant:  # the result may be
         names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
-        if touches(result, names, cwd) is None:
+        if touches(result, names, cwd()) is None:
             return False
     if not exempt and not _is_new(state, tool, cleaned, known):
         return False
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, frozenset(named), result, cwd)
+    _settle(state, since, named, result, cwd)
     return True
 
 
 def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
     said = "" if _SAYS_NOTHING.match(result) is None else known
-    parts = "\0".join((tool, str(state.mutations), said, result))
-    data = parts.encode("utf-8", "surrogatepass")
-    digest = b64encode(blake2b(data, digest_size=_DIGEST, key=b"callgate.novelty").digest()).decode()
-    at = state.digests.find(digest)
-    while at >= 0 and at % len(digest):
-        at = state.digests.find(digest, at + 1)
+    data = f"{tool}\0{state.mutations}\0{said}\0{result}".encode("utf-8", "surrogatepass")
+    digest = b2a_base64(blake2b(data, digest_size=_DIGEST, key=_KEY).digest(), newline=False).decode()
+    digests = state.digests
+    at = digests.find(digest)
+    while at >= 0 and at % _WIDTH:
+        at = digests.find(digest, at + 1)
     if at >= 0:
         return False
-    if len(state.digests) >= DIGESTS * len(digest):
+    if len(digests) >= DIGESTS * _WIDTH:
         state.others = True
         return False
-    state.digests += digest
+    state.digests = digests + digest
     return True
 
 
-def _settle(state: Grounding, since: int, named: frozenset[str], result: str, cwd: Folded) -> None:
+def _settle(
+    state: Grounding, since: int, named: Iterable[str], result: str, cwd: Callable[[], Folded]
+) -> None:
     """What a grounding read shows of the changed targets."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
-    blank = not result.strip()
+    if not state.targets:
+        state.verified = bool(state.mutations) and not debts(state)
+        return
+    blank, keys = not result.strip(), frozenset(named)
     for key, target in state.targets.items():
         if target.since is None or target.since >= since or target.seen or (blank and target.lines):
             continue
         left = unseen(target.lines, result)
-        shown = target.lines and not left and touches(result, target.names, cwd) is not None
-        if key in named or shown:
+        shown = target.lines and not left and touches(result, target.names, cwd()) is not None
+        if key in keys or shown:
             target.lines = left
             target.seen = not left
     state.verified = bool(state.mutations) and not debts(state)

@@ -7,6 +7,7 @@ Cost: linear, one pass.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _MONTHS = "Jan:uary Feb:ruary Mar:ch Apr:il May: Jun:e Jul:y Aug:ust Sep:tember Oct:ober Nov:ember Dec:ember"
 _YEAR = "[12][0-9]{3}"
@@ -56,18 +57,33 @@ _AFTER_LETTER = (
     rf"(?:(?<=M)on|(?<=T)(?:ue|hu)|(?<=W)ed|(?<=F)ri|(?<=S)(?:at|un)),? (?:{_MONTH}{_NAMED}"
     rf"|{_DAY} {_MONTH}(?: {_YEAR})?(?: {_CLOCK}(?:{_SECONDS})?{_ZONE})?)",
 )
-_VARYING = re.compile(
-    rf"[0-9A-Fa-fJNOSTWpP/](?<![\w.-].)(?:(?<=[0-9])(?:{'|'.join(_AFTER_DIGIT)})|(?<=[0-9A-Fa-f])(?:"
-    rf"{'|'.join(_AFTER_HEX)})|(?<=[A-Z])(?:{'|'.join(_AFTER_LETTER)})"
-    r"|(?<=[pP])(?:id|ID)[ =:]{1,3}[0-9]++"
-    r"|(?<=/)(?:private/)?(?:tmp|var/tmp|var/folders)/[\w./+-]{1,255})(?![\w-])",
-    re.ASCII,
-)
+_HEX_BYTES = bytes.maketrans(b"0123456789abcdefABCDEF", b"h" * 22)
+_RUN = b"h" * 8
+_PROCESS = r"(?<=[pP])(?:id|ID)[ =:]{1,3}[0-9]++"
+_TEMPORARY = r"(?<=/)(?:private/)?(?:tmp|var/tmp|var/folders)/[\w./+-]{1,255}"
 _MARK = "\0"
 _NOTHING = re.compile(r"[\s\0]*+\Z")
 
 
+@lru_cache
+def _varying(hexadecimal: bool, process: bool, temporary: bool) -> re.Pattern[str]:
+    """What varies by itself, as far as it can be in a text at all: so that the search stops at fewer places."""
+    first = "0-9FMASONDJTW" + ("A-Fa-f" if hexadecimal else "") + ("pP" if process else "")
+    ways = [f"(?<=[0-9])(?:{'|'.join(_AFTER_DIGIT)})"]
+    ways += [f"(?<=[0-9A-Fa-f])(?:{'|'.join(_AFTER_HEX)})"] if hexadecimal else []
+    ways += [f"(?<=[A-Z])(?:{'|'.join(_AFTER_LETTER)})"]
+    ways += [_PROCESS] if process else []
+    ways += [_TEMPORARY] if temporary else []
+    first += "/" if temporary else ""
+    return re.compile(rf"[{first}](?<![\w.-].)(?:{'|'.join(ways)})(?![\w-])", re.ASCII)
+
+
 def normalize(text: str) -> str:
     """The text with a mark for each value that varies by itself; as it is where nothing else is in it."""
-    replaced = _VARYING.sub(_MARK, text)
-    return text if _NOTHING.match(replaced) else replaced
+    varying = _varying(
+        _RUN in text.encode("utf-8", "surrogatepass").translate(_HEX_BYTES),
+        "pid" in text or "PID" in text or "Pid" in text,
+        "/tmp/" in text or "/var/" in text,
+    )
+    replaced = varying.sub(_MARK, text)
+    return text if replaced is text or _NOTHING.match(replaced) else replaced

@@ -23,6 +23,7 @@ _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
 _NOWHERE = Folded("", "/" + "/".join(["\1"] * 64))
 
 
+@lru_cache(256)
 def home(cwd: str | None) -> Folded:
     """What relative paths are joined to."""
     return (fold(cwd) if cwd is not None else None) or _NOWHERE

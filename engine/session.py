@@ -329,7 +329,7 @@ class Session:
     def _came_back(self, call: Call, value: Json, good: bool) -> None:
         """The result of a call that was let through."""
         grounds, ground = self._grounds(), self._state.turn.ground
-        text = result_text(value)
+        text = value if type(value) is str else result_text(value)
         if call.changes:
             grounding.change_ended(ground, call.named)
         else:
@@ -344,7 +344,7 @@ class Session:
                 known=call.known,
                 ok=good,
                 exempt=grounds.is_exempt(call.tool),
-                cwd=self._home(),
+                cwd=self._home,
             )
         if call.signals:
             env = Env(

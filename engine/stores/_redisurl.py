@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ class Address:
 
     scheme: str
     where: str
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(repr=False)  # a password is among them
     timeout: float
     ttl: int
 

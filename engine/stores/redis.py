@@ -46,8 +46,11 @@ if ARGV[5] == '0' then redis.call('PERSIST', KEYS[1]) else redis.call('EXPIRE', 
 return 1
 """
 
-# The start of what the server or the driver says, what is wrong, and what to change.
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+
+# A part of what the server or the driver says, what is wrong, and what to change.
 FAULTS = (
+    (UNTRUSTED, "its certificate is not trusted for this host: name its authority in `?ssl_ca_certs=`"),
     ("WRONGTYPE", "something else is kept at the key `{key}`: delete it, or choose another database (`/1`)"),
     ("Authentication", "it does not take the user's name or password: change them in the URL"),
     (
@@ -179,9 +182,13 @@ class RedisStore:
         while True:
             try:
                 return self._send(command), lost
-            except (errors.AuthenticationError, errors.AuthorizationError) as error:
-                raise self._fault(key, error, unsure=writes and lost) from error
             except (errors.ConnectionError, errors.TimeoutError) as error:
+                if isinstance(
+                    error, errors.AuthenticationError | errors.AuthorizationError
+                ) or UNTRUSTED in str(error):
+                    raise self._fault(
+                        key, error, unsure=writes and lost
+                    ) from error  # time mends none of them
                 lost = True
                 if not tries.later(self._timeout / SLICES):
                     raise self._error(

@@ -267,6 +267,59 @@ def test_a_file_that_may_not_be_written_is_refused() -> None:
     assert all("give this process the right to read and write it and its folder" in each for each in said)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_no_open_file_goes_through_a_fork(path: Path) -> None:
+    store = opened(path)
+    store.update("a", keep(b"1"))
+
+    def act() -> str:
+        open_at_first = store._held is not None
+        store.update("a", keep(b"2"))
+        return f"{open_at_first}"
+
+    assert in_a_child(act) == "False"
+    assert store._held is None
+    assert store.read("a") == b"2"
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_in_a_long_update_makes_the_store_unusable_in_the_child_alone(path: Path) -> None:
+    store = opened(path, "?timeout=0.1")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(before: bytes | None) -> tuple[bytes, None]:
+        inside.set()
+        go_on.wait(10)
+        return b"1", None
+
+    thread = threading.Thread(target=store.update, args=("a", slow))
+    thread.start()
+    inside.wait(5)
+
+    def act() -> str:
+        try:
+            store.read("a")
+        except callgate.StoreError as error:
+            return error.message
+        return "no error"
+
+    assert in_a_child(act) == "the process was forked in a long update; fork before the store is opened"
+    go_on.set()
+    thread.join(5)
+    assert store.read("a") == b"1"
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_change_that_forks_keeps_nothing(path: Path) -> None:
+    store = opened(path)
+    with pytest.raises(callgate.StoreError, match="`change` forked the process"):
+        store.update("a", lambda _: (b"1", in_a_child(lambda: "")))
+    assert store.read("a") is None
+    store.close()
+
+
 def test_what_is_kept_twice_is_not_written_twice(path: Path) -> None:
     store = opened(path)
     store.update("a", keep(b"1"))

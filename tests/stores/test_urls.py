@@ -169,6 +169,7 @@ def test_a_url_of_a_redis_is_read(url: str, where: str, settings: dict[str, Any]
     found = read_url(url)
     assert (found.where, found.settings) == (where, settings)
     assert (found.timeout, found.ttl) == (5.0, 0)
+    assert "password" not in repr(found)
 
 
 @pytest.mark.parametrize("url", ["redis://h", "rediss://h?ssl_cert_reqs=none", "unix:///run/none.sock"])
