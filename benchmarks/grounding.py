@@ -3,9 +3,9 @@
     python benchmarks/grounding.py [--rounds N]
 
 Both get the same reads of 200 bytes, 10 kB and 1 MB, each result another one, interleaved in one run; CPU
-time, medians. Exit status 1: a goal is missed. The goals: at most a fifth of the time of grounding-gate at each
-size, and growth with the size that is linear (from 10 kB to 1 MB at most 150 times). `log` is full of time
-stamps and identifiers, `code` has none, `json` is the text of a value.
+time, medians. Exit status 1: a goal is missed. The goals: at most a fifth of the time of grounding-gate at
+each size, and growth with the size that is linear (from 10 kB to 1 MB at most 150 times). `log` is full of
+time stamps and identifiers, `code` has none, `json` is the text of a value.
 """
 
 from __future__ import annotations

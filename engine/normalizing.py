@@ -67,7 +67,7 @@ _NOTHING = re.compile(r"[\s\0]*+\Z")
 
 @lru_cache
 def _varying(hexadecimal: bool, process: bool, temporary: bool) -> re.Pattern[str]:
-    """What varies by itself, as far as it can be in a text at all: so that the search stops at fewer places."""
+    """What varies by itself, as far as a text can hold it at all: so the search stops at fewer places."""
     first = "0-9FMASONDJTW" + ("A-Fa-f" if hexadecimal else "") + ("pP" if process else "")
     ways = [f"(?<=[0-9])(?:{'|'.join(_AFTER_DIGIT)})"]
     ways += [f"(?<=[0-9A-Fa-f])(?:{'|'.join(_AFTER_HEX)})"] if hexadecimal else []
