@@ -39,7 +39,9 @@ class Slow:
         changed = [each for each in self.changes() if each < at]
         since = changed[-1] if changed else -1
         earlier = [each for each in range(since + 1, at) if self.history[each][0] == "read"]
-        return not any(self.history[each][2] == result and self.grounds(each) for each in earlier)
+        # A result that says nothing by itself is another one where the path is.
+        same = [each for each in earlier if result.strip() or self.history[each][1] == path]
+        return not any(self.history[each][2] == result and self.grounds(each) for each in same)
 
     def owed(self) -> set[str]:
         owed = set()
