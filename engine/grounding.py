@@ -19,7 +19,7 @@ import msgspec
 from .errors import InputError
 from .normalizing import normalize as normalize
 from .paths import Folded
-from .relevance import composed, short_key, touches
+from .relevance import composed, occurs_in, short_key, touches
 from .shown import unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
@@ -176,13 +176,20 @@ def change_ended(state: Grounding, named: Iterable[str]) -> None:
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> tuple[list[str], bool]:
     """The keys of the changed targets that some texts touch, and whether they touch anything of a claim."""
     kept = tuple(texts)
-    exact = {short_key(text.strip(), cwd) for text in kept} if state.targets else set()
+    if not state.targets:
+        return [], any(touches(text, state.surface, cwd) is not None for text in kept)
+    exact = {short_key(text.strip(), cwd) for text in kept}
+    whole = "\n".join(map(composed, kept))
     found = [
         key
         for key, target in state.targets.items()
-        if key in exact or any(touches(text, target.names, cwd) is not None for text in kept)
+        if key in exact or (occurs_in(whole, target.names) and _named_in(kept, target, cwd))
     ]
     return found, bool(found) or any(touches(text, state.surface, cwd) is not None for text in kept)
+
+
+def _named_in(texts: tuple[str, ...], target: Target, cwd: Folded) -> bool:
+    return any(touches(text, target.names, cwd) is not None for text in texts)
 
 
 def observed(

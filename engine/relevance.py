@@ -60,14 +60,25 @@ def touches(text: str, names: Iterable[str], cwd: Folded) -> str | None:
     for name in names:
         if whole is not None and whole == key_of(name, cwd):
             return name
-        if _occurs(text, name, cwd):
+        tail = _tail(name)
+        if tail in text and _occurs(text, name, tail, cwd):
             return name
     return None
 
 
-def _occurs(text: str, name: str, cwd: Folded) -> bool:
+def occurs_in(text: str, names: Iterable[str]) -> bool:
+    """May the text touch one of the names? A quick look, which says yes too often."""
+    return any(_tail(name) in text for name in names)
+
+
+@lru_cache(4096)
+def _tail(name: str) -> str:
+    """The last part of a path, with which every spelling of it ends."""
+    return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
+
+
+def _occurs(text: str, name: str, tail: str, cwd: Folded) -> bool:
     """Does the name stand in the text, as itself or as the end of another spelling of its path?"""
-    tail = re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
     wanted = None
     at = text.find(tail)
     while at >= 0:

@@ -579,6 +579,15 @@ def test_the_state_of_a_long_turn_is_small() -> None:
     assert len(turn.session.dump()) < 64 * 1024
 
 
+def test_the_state_stays_small_over_a_hundred_thousand_verbs() -> None:
+    session = callgate.compile(RULES, tools=TOOLS).session(claim_surface=["a.cfg"])
+    for number in range(50_000):
+        tool = "edit" if number % 50 == 0 else "read"
+        session.call(tool, {"path": f"src/{number % 700}.py", "content": "x"}, call_id=f"call-{number}")
+        session.result(f"call-{number}", f"text {number}")
+    assert len(session.dump()) < 64 * 1024
+
+
 def test_a_target_with_a_long_name_is_owed_and_read() -> None:
     turn = Turn()
     path = "/very/long/" + "x" * 200
