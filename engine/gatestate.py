@@ -22,7 +22,6 @@ from .grounding import (
     change_ended,
     change_started,
     finish,
-    is_error,
     observed,
     reason,
     started,
@@ -31,7 +30,7 @@ from .grounding import (
 from .grounding import begin as begin_turn
 from .normalizing import normalize
 from .relevance import composed, home, key_of, short_key, touches
-from .shown import leaves, result_text, targets, written
+from .shown import has_failed, leaves, result_key, result_text, targets, written
 
 ACCEPT, REJECT = "ACCEPT", "REJECT"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -116,7 +115,11 @@ def classify_observation(
     """Does one result ground an assertion, a completion? What it earns is kept in the state."""
     text = result_text(result)
     grounds = False
-    if read_only and not is_error(text) and _is_relevant(tool_name, args, result, text, state):
+    if (
+        read_only
+        and not has_failed(result, text, many=False)
+        and _is_relevant(tool_name, args, result, text, state)
+    ):
         clean = state.normalizers.get(tool_name, normalize)
         key = f"{state.last_mutation_step}\0{tool_name}\0{clean(text)}"
         grounds = tool_name in state.novelty_exempt or key not in state.recent_result_hashes
@@ -192,23 +195,24 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
     since = started(core)
     grounds = False
     if step.get("mutating"):
-        named = [(short_key(name, cwd), name) for name in targets(args)]
-        change_started(core, named, written(args))
-        change_ended(core, [key for key, _ in named])
+        named = [(short_key(each.name, cwd), each) for each in written(args)]
+        change_started(core, named)
+        change_ended(core, [key for key, _ in named], ok=ok)
         state.last_mutation_step = state.current_step
     else:
         texts = tuple(leaves(args))
-        keys, relevant = touched(core, texts, cwd)
+        key = result_key(step.get("result"), text)
         grounds = observed(
             core,
             tool=tool,
             since=since,
-            named=keys,
-            relevant=relevant,
+            named=[short_key(name, cwd) for name in targets(args)],
+            relevant=touched(core, texts, cwd),
+            trusted=True,
             result=text,
-            cleaned=state.normalizers.get(tool, normalize)(text),
+            cleaned=None if key is None else state.normalizers.get(tool, normalize)(key),
             known="\0".join(texts),
-            ok=ok,
+            ok=ok and not has_failed(step.get("result"), text, many=False),
             exempt=tool in state.novelty_exempt,
             cwd=lambda: cwd,
         )

@@ -11,7 +11,6 @@ import re
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from math import isfinite
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,12 +18,12 @@ import msgspec
 from .errors import InputError
 from .normalizing import normalize as normalize
 from .paths import Folded
-from .relevance import composed, occurs_in, short_key, touches
-from .shown import unseen
+from .relevance import composed, key_of, occurs_in, touches
+from .shown import LINES, Written, few, says_nothing, unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
-_WITH_LINES = 64  # of them, those of which it is kept what was written
+_WITH_PIECES = 32  # of them, those of which more than a little is kept of what was written
 _NAME = 80  # characters of a target's name; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEY = b"callgate.novelty"
@@ -36,10 +35,6 @@ _OR_SAY = ", or say that it is unverified."
 _SAYS_NOTHING = re.compile(
     r"(?i:[\s.!\"']*+(?:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(?no output\)?)?"
     r"[\s.!\"']*+)\Z"
-)
-_ERROR = re.compile(
-    r"\s*+(?i:error\b|traceback \(most recent call last\)|fatal:|exception\b|command not found"
-    r"|permission denied|no such file or directory|\[error\]|<error>|<tool_use_error>)"
 )
 Verifier: TypeAlias = Callable[[str, str], Any]
 
@@ -67,28 +62,28 @@ SHIPPED: Mapping[str, Preset] = {
 class Target(msgspec.Struct, omit_defaults=True):
     """Something that this turn changed.
 
-    `since`: the tick at which its last change ended; None while one runs, `running` of them.
-    `seen`: it was read after that. `lines`: what was written and not shown yet.
+    `since`: the tick at which its last change ended; None while one runs, `running` of them. `seen`: it was
+    read after that. `pieces`: what was written and not shown yet.
     """
 
     name: str
     since: int | None = None
     running: int = 0
     seen: bool = False
-    lines: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name, where it is whole, to be looked for in texts."""
-        return (self.name,) if len(self.name) < _NAME else ()
+        return (self.name,) if len(self.name.encode()) < _NAME and "?" not in self.name else ()
 
 
 class Grounding(msgspec.Struct, omit_defaults=True):
     """What the gate knows of a turn. `tick` orders the starts and ends of calls.
 
-    `anything`: a change that named nothing ended at this tick, and no relevant read came after it; -1 while
-    one runs, `running` of them. `others`: there were more targets than are kept. `signals`: by name, true
-    where not stale.
+    `moves`: starts and ends of changes, `active`: those that run. `anything`: a change that named nothing
+    ended at this tick, and no relevant read came after it; -1 while one runs, `running` of them. `others`:
+    there were more targets than are kept. `signals`: by name, true where not stale.
     """
 
     budget: int = 6
@@ -97,6 +92,8 @@ class Grounding(msgspec.Struct, omit_defaults=True):
     strict: bool = False
     tick: int = 0
     mutations: int = 0
+    moves: int = 0
+    active: int = 0
     halted: bool = False
     refused: bool = False
     grounded: bool = False
@@ -138,30 +135,41 @@ def started(state: Grounding) -> int:
     return state.tick
 
 
-def change_started(state: Grounding, named: Sequence[tuple[str, str]], lines: tuple[str, ...]) -> None:
+def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
-    `named`: keys of the targets with their names. `lines`: what it writes, see `shown.written`.
+    `named`: keys of the targets, with what is written there.
     """
     state.mutations += 1
+    state.moves += 1
+    state.active += 1
     state.grounded = state.verified = False
     state.signals = dict.fromkeys(state.signals, False)
     if not named:
         state.anything = -1
         state.running += 1
-    for key, name in named:
+    for key, one in named:
         known = state.targets.get(key)
-        if known is not None or len(state.targets) < TARGETS:
-            kept = lines if len(state.targets) < _WITH_LINES else ()
-            running = 1 if known is None else known.running + 1
-            state.targets[key] = Target(name[:_NAME], None, running, False, kept)
-        else:
+        if known is None and len(state.targets) >= TARGETS:
             state.others = True
+            continue
+        pieces = one.pieces
+        if known is not None and not one.whole:
+            # What an earlier change wrote is still to be shown, but for what this one takes away.
+            pieces = tuple(dict.fromkeys((*(each for each in known.pieces if each not in one.gone), *pieces)))
+        pieces = pieces[:LINES] if len(state.targets) < _WITH_PIECES else few(pieces)
+        running = 1 if known is None else known.running + 1
+        state.targets[key] = Target(shown_name(one.name), None, running, False, pieces)
 
 
-def change_ended(state: Grounding, named: Iterable[str]) -> None:
-    """Its result came: what starts from now on can show its effect. `named`: keys of the targets."""
+def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
+    """Its result came: what starts from now on can show its effect. `named`: keys of the targets.
+
+    What a change that failed would have written is not to be seen; that it was read still is.
+    """
     state.tick += 1
+    state.moves += 1
+    state.active = max(0, state.active - 1)
     keys = list(named)
     if not keys:
         state.running = max(0, state.running - 1)
@@ -171,25 +179,28 @@ def change_ended(state: Grounding, named: Iterable[str]) -> None:
         if target is not None:
             target.running = max(0, target.running - 1)
             target.since = None if target.running else state.tick
+            target.pieces = target.pieces if ok else ()
 
 
-def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> tuple[list[str], bool]:
-    """The keys of the changed targets that some texts touch, and whether they touch anything of a claim."""
+def shown_name(name: str) -> str:
+    """A name as it is kept: short, and of characters that can be written."""
+    short = "".join(each if each.isprintable() else "?" for each in name[:_NAME])
+    return short.encode("utf-8", "replace")[:_NAME].decode("utf-8", "ignore")
+
+
+def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
+    """Do some texts touch anything that a claim is about?"""
+    names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
+    if not names:
+        return False
     kept = tuple(texts)
-    if not state.targets:
-        return [], any(touches(text, state.surface, cwd) is not None for text in kept)
-    exact = {short_key(text.strip(), cwd) for text in kept}
     whole = "\n".join(map(composed, kept))
-    found = [
-        key
-        for key, target in state.targets.items()
-        if key in exact or (occurs_in(whole, target.names) and _named_in(kept, target, cwd))
-    ]
-    return found, bool(found) or any(touches(text, state.surface, cwd) is not None for text in kept)
-
-
-def _named_in(texts: tuple[str, ...], target: Target, cwd: Folded) -> bool:
-    return any(touches(text, target.names, cwd) is not None for text in texts)
+    keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= 4096}
+    return any(
+        key_of(name, cwd) in keys
+        or (occurs_in(whole, (name,)) and any(touches(text, (name,), cwd) is not None for text in kept))
+        for name in names
+    )
 
 
 def observed(
@@ -199,8 +210,9 @@ def observed(
     since: int,
     named: Iterable[str],
     relevant: bool,
+    trusted: bool,
     result: str,
-    cleaned: str,
+    cleaned: str | None,
     known: str,
     ok: bool,
     exempt: bool,
@@ -208,28 +220,36 @@ def observed(
 ) -> bool:
     """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
 
-    `since`: the tick at which the call started. `named`: keys of the targets that its arguments touch, and
-    `relevant`: whether they touch anything. `cleaned`: the result without what varies by itself. `known`:
-    stands for the arguments that the schema knows, where the result says nothing by itself.
+    `since`: the tick at which the call started. `named`: keys of what it reads. `relevant`: its arguments
+    touch something of a claim; else its result may, where it is `trusted`: a tool's own, and not what a
+    command printed that reads nothing. `cleaned`: what tells the result from others, without what varies.
+    `known`: stands for the arguments that the schema knows, where the result says nothing by itself.
     """
-    if not ok or is_error(result):
+    if not ok or cleaned is None:
         return False
-    if not relevant:  # the result may be
+    keys = frozenset(named)
+    mine = [target for key, target in state.targets.items() if key in keys]
+    if not (relevant or mine):
         names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
-        if touches(result, names, cwd()) is None:
+        if not trusted or touches(result, names, cwd()) is None:
             return False
-    if not exempt and not _is_new(state, tool, cleaned, known):
+    if says_nothing(result) and any(each.pieces or not each.seen for each in mine):
+        return False  # where something was written there is something to be seen
+    owed = [key for key in keys if key in state.targets and not state.targets[key].seen]
+    if not exempt and not _is_new(state, tool, cleaned, known, owed):
         return False
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, named, result, cwd)
+    _settle(state, since, keys, trusted, result, cwd)
     return True
 
 
-def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
+def _is_new(state: Grounding, tool: str, result: str, known: str, owed: list[str]) -> bool:
+    """Was the result not seen before, since the last change? What settles a debt is another result."""
     said = "" if _SAYS_NOTHING.match(result) is None else known
-    data = f"{tool}\0{state.mutations}\0{said}\0{result}".encode("utf-8", "surrogatepass")
+    text = f"{tool}\0{state.moves}\0{said}\0{' '.join(sorted(owed))}\0{result}"
+    data = text.encode("utf-8", "surrogatepass")
     digest = b2a_base64(blake2b(data, digest_size=_DIGEST, key=_KEY).digest(), newline=False).decode()
     digests = state.digests
     at = digests.find(digest)
@@ -245,23 +265,26 @@ def _is_new(state: Grounding, tool: str, result: str, known: str) -> bool:
 
 
 def _settle(
-    state: Grounding, since: int, named: Iterable[str], result: str, cwd: Callable[[], Folded]
+    state: Grounding,
+    since: int,
+    keys: frozenset[str],
+    trusted: bool,
+    result: str,
+    cwd: Callable[[], Folded],
 ) -> None:
-    """What a grounding read shows of the changed targets."""
+    """What a grounding read shows of the changed targets: those that it names, or, where it names nothing,
+    those of which it shows the name and what was written."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
-    if not state.targets:
-        state.verified = bool(state.mutations) and not debts(state)
-        return
-    blank, keys = not result.strip(), frozenset(named)
     for key, target in state.targets.items():
-        if target.since is None or target.since >= since or target.seen or (blank and target.lines):
+        if target.since is None or target.since >= since or target.seen:
             continue
-        left = unseen(target.lines, result)
-        shown = target.lines and not left and touches(result, target.names, cwd()) is not None
-        if key in keys or shown:
-            target.lines = left
-            target.seen = not left
+        if key in keys:
+            target.pieces = unseen(target.pieces, result)
+            target.seen = not target.pieces
+        elif trusted and not keys and target.pieces and not unseen(target.pieces, result):
+            target.seen = touches(result, target.names, cwd()) is not None
+            target.pieces = () if target.seen else target.pieces
     state.verified = bool(state.mutations) and not debts(state)
 
 
@@ -295,7 +318,7 @@ def finish(
         InputError: it is no claim; nothing is let out, and nothing is changed.
     """
     if type(claim) is not str or claim not in CLAIMS:
-        raise InputError(f"a claim is one of {', '.join(CLAIMS)}, not `{str(claim)[:64]}`")
+        raise InputError(f"a claim is one of {', '.join(CLAIMS)}, not {_shown(claim)}")
     if claim == "unverified":
         state.halted = state.refused = False
         state.others = False
@@ -323,6 +346,10 @@ def finish(
     return Decision(True, claim)
 
 
+def _shown(claim: object) -> str:
+    return f"`{claim[:64]}`" if type(claim) is str else f"`{type(claim).__name__}`"
+
+
 def _rejected(state: Grounding, claim: str, judged: str, owed: tuple[str, ...]) -> Decision:
     state.halted = state.refused = True
     if owed and judged == "completion":
@@ -340,20 +367,12 @@ def _doubt(verifier: Verifier, claim: str, text: str, threshold: float) -> tuple
     try:
         found = verifier(claim, text)
         scores = list(found.values()) if isinstance(found, Mapping) else [] if found is None else [found]
+        if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in scores):
+            return (None,)  # NaN is between no two numbers
+        weakest = float(min(scores, default=1.0))
     except Exception:  # whatever goes wrong in it, it has not confirmed anything
         return (None,)
-    if not scores:
-        return None
-    for score in scores:
-        if type(score) not in (int, float) or not isfinite(score) or not 0 <= score <= 1:
-            return (None,)
-    weakest = float(min(scores))
     return (weakest,) if weakest < threshold else None
-
-
-def is_error(result: str) -> bool:
-    """Is a result shaped like an error?"""
-    return _ERROR.match(result) is not None
 
 
 def __getattr__(name: str) -> Any:

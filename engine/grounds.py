@@ -36,16 +36,23 @@ from .grounding import SHIPPED, Preset
 from .ir import RuleSet
 from .normalizing import normalize
 from .plan import glob_matches, matches_model
+from .relevance import composed
 from .selector import MISSING, get
-from .shown import leaves, targets
+from .shown import Written, leaves, written
 from .tools import Tool
 
 
 class Seen(Struct, frozen=True):
-    """What a call is: it looks, or it `changes` something. `named`: what it touches, as far as it says so."""
+    """What a call is: it looks, or it `changes` something.
+
+    `named`: what it reads or changes, as far as it says so. `texts`: what of it may touch a claim. `trusted`:
+    what comes back is of the tool, and not what the call itself said.
+    """
 
     changes: bool
-    named: tuple[str, ...]
+    named: tuple[Written, ...]
+    texts: tuple[str, ...]
+    trusted: bool = True
 
 
 class _Signal(Struct, frozen=True):
@@ -103,24 +110,35 @@ class Grounds:
 
                 command = get(arguments, segments)
                 if type(command) is not str:
-                    return Seen(True, ())
+                    return Seen(True, (), ())
                 changes = mutates(command)
-                return Seen(changes, changed(command) if changes else reads(command))
-        named = targets(arguments)
+                files = changed(command) if changes else reads(command)
+                # What a command prints that reads nothing may be what it was told to print.
+                named = tuple(Written(composed(each)) for each in files)
+                return Seen(changes, named, files, bool(files))
+        named, texts = written(arguments), tuple(leaves(arguments))
         if any(_fits(each, tool) for each in self._listed["mutates"]):
-            return Seen(True, named)
+            return Seen(True, named, texts)
         if any(_fits(each, tool) for each in self._listed["reads"]):
-            return Seen(False, named)
-        return Seen(known is None or not known.reads, named)
+            return Seen(False, named, texts)
+        return Seen(known is None or not known.reads, named, texts)
 
     def is_exempt(self, tool: str) -> bool:
         return any(_fits(each, tool) for each in self._listed["exempt"])
 
-    def clean(self, tool: str, text: str) -> str:
+    def cleaners(self, tool: str) -> list[int]:
+        """The numbers of the `normalize` statements for a tool."""
+        return [
+            number
+            for number, (names, _, _) in enumerate(self._normalize)
+            if any(_fits(each, tool) for each in names)
+        ]
+
+    def clean(self, cleaners: Iterable[int], text: str) -> str:
         """A result without what varies by itself."""
-        for names, pattern, instead in self._normalize:
-            if any(_fits(each, tool) for each in names):
-                text = pattern.replaced(text, instead)
+        for number in cleaners:
+            _, pattern, instead = self._normalize[number]
+            text = pattern.replaced(text, instead)
         return normalize(text)
 
     def surface(self, arguments: Json) -> tuple[str, ...]:
@@ -131,24 +149,18 @@ class Grounds:
                 found.update(dict.fromkeys(leaves(place)))
         return tuple(each for each in found if each.strip())
 
-    def shows(self, tool: str, arguments: Json, env: Env) -> tuple[str, ...]:
-        """The signals that a good result of the call may show, by what the call is."""
-        return tuple(
-            each.name
-            for each in self._signals
+    def shows(self, tool: str, arguments: Json, env: Env) -> list[int]:
+        """The numbers of the `signal` statements that the call fits."""
+        return [
+            number
+            for number, each in enumerate(self._signals)
             if _fits(each.tool, tool) and (each.call is None or each.call(arguments, arguments, env) is True)
-        )
+        ]
 
-    def shown(self, tool: str, names: Iterable[str], env: Env) -> tuple[str, ...]:
-        """Those of the signals that the result shows."""
-        wanted = frozenset(names)
-        return tuple(
-            each.name
-            for each in self._signals
-            if each.name in wanted
-            and _fits(each.tool, tool)
-            and (each.result is None or each.result(None, None, env) is True)
-        )
+    def shown(self, numbers: Iterable[int], env: Env) -> list[str]:
+        """The signals of those of these statements that the result fits too."""
+        fitting = (self._signals[number] for number in numbers if number < len(self._signals))
+        return [each.name for each in fitting if each.result is None or each.result(None, None, env) is True]
 
     def required(self, env: Env) -> tuple[str, ...]:
         """The signals that a completion needs; where that is not known, it needs them."""

@@ -16,7 +16,8 @@ from unicodedata import normalize as compose
 from .paths import Folded, fold
 
 _PIECE = 255  # characters between blanks that are composed; sorting the marks of one letter is quadratic
-_TOKEN = 4096  # characters of a path that an occurrence stands in
+_TOKEN = 4096  # characters of a path
+_SPELLING = 256  # characters by which another spelling of it may be longer
 _NAME = re.compile(r"[\w./\\~@#%+-]")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
 # What relative paths are joined to where no working directory is known; `..` does not lead out of it.
@@ -79,19 +80,19 @@ def _tail(name: str) -> str:
 
 def _occurs(text: str, name: str, tail: str, cwd: Folded) -> bool:
     """Does the name stand in the text, as itself or as the end of another spelling of its path?"""
-    wanted = None
+    wanted = key_of(name, cwd)
     at = text.find(tail)
+    first = end = 0
     while at >= 0:
+        here = _first(text, at, end)
+        first = here if here > end else first  # within the path of the occurrence before
         end = at + len(tail)
         if _ends(text, end):
             start = end - len(name)
             if start >= 0 and text.startswith(name, start) and _begins(text, start):
                 return True
-            first = _first(text, at)
-            if first < at:
-                wanted = wanted or key_of(name, cwd)
-                if key_of(text[first:end], cwd) == wanted:
-                    return True
+            if end - first <= len(name) + _SPELLING and key_of(text[first:end], cwd) == wanted:
+                return True
         at = text.find(tail, end)
     return False
 
@@ -111,16 +112,15 @@ def _begins(text: str, start: int) -> bool:
     return start == 0 or _NAME.match(text[start - 1]) is None
 
 
-def _first(text: str, at: int) -> int:
-    """Where the path begins that ends with what stands here."""
+def _first(text: str, at: int, least: int) -> int:
+    """Where the path begins that ends with what stands here; nothing before `least` is looked at."""
     first = at
-    while first > 0 and at - first < _TOKEN:
+    while first > least:
         before = text[first - 1]
         if before in _STOPS:
             break
-        if before == ":" and not (
-            first >= 2 and text[first - 2].isalpha() and text[first : first + 1] in "/\\"
-        ):
+        drive = first >= 2 and text[first - 2].isalpha() and text[first : first + 1] in "/\\"
+        if before == ":" and not drive:
             break
         first -= 1
     return first

@@ -27,7 +27,7 @@ from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
 from .relevance import home, short_key
-from .shown import leaves, result_text, written
+from .shown import exit_code, has_failed, result_key, result_text
 from .state import Call, State, Turn
 from .tools import own_copy
 from .verdict import Verdict
@@ -188,7 +188,7 @@ class Session:
         key = _id(call_id)
         if type(ok) is not bool:
             raise InputError(f"`ok` is true or false, not `{type(ok).__name__}`")
-        told_good = ok and not (isinstance(value, Mapping) and value.get("isError") is True)
+        told_good = ok and not (type(value) is dict and bool(value.get("isError")))
 
         def came() -> None:
             turn = self._state.turn
@@ -308,51 +308,55 @@ class Session:
         arguments = verdict.arguments
         call.since = grounding.started(ground)
         for name in grounds.surface(arguments):
-            if name not in ground.surface and len(ground.surface) < memory.SURFACE:
-                ground.surface.append(name[: memory.LONGEST_ID])
+            if _is_plain(name) and name not in ground.surface and len(ground.surface) < memory.SURFACE:
+                ground.surface.append(name)
         seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool))
+        named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
+        call.named = list(dict.fromkeys(key for key, _ in named))
         call.changes = seen.changes
-        call.signals = list(grounds.shows(verdict.tool, arguments, env))
         if seen.changes:
-            named = [(short_key(name, cwd), name) for name in seen.named[: memory.NAMED]]
-            call.named = [key for key, _ in named]
-            grounding.change_started(ground, named, written(arguments))
+            grounding.change_started(ground, named)
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
-            texts = (*seen.named, *leaves(arguments))
-            keys, call.relevant = grounding.touched(ground, texts, cwd)
-            call.named = keys[: memory.NAMED]
-            call.known = (
-                memory.digest_of(verdict.tool, self._engine.known_part(verdict.tool, arguments)) or ""
-            )
+            call.relevant = grounding.touched(ground, seen.texts, cwd)
+            call.trusted = seen.trusted
+            call.exempt = grounds.is_exempt(verdict.tool)
+            call.cleaners = grounds.cleaners(verdict.tool)
+            known = self._engine.known_part(verdict.tool, arguments)
+            call.known = memory.digest_of(verdict.tool, known) or ""
+        call.signals = grounds.shows(verdict.tool, arguments, env)
+        # A signal that was asked for while something changed is of no certain state.
+        call.moves = ground.moves if ground.active == int(seen.changes) else 0
 
     def _came_back(self, call: Call, value: Json, good: bool) -> None:
         """The result of a call that was let through."""
         grounds, ground = self._grounds(), self._state.turn.ground
         text = value if type(value) is str else result_text(value)
+        good = good and not has_failed(value, text, many=len(call.named) > 1)
+        unmoved = ground.moves == call.moves
         if call.changes:
-            grounding.change_ended(ground, call.named)
+            grounding.change_ended(ground, call.named, ok=good)
         else:
+            key = result_key(value, text)
             grounding.observed(
                 ground,
                 tool=call.tool,
                 since=call.since,
                 named=call.named,
                 relevant=call.relevant,
+                trusted=call.trusted,
                 result=text,
-                cleaned=grounds.clean(call.tool, text),
+                cleaned=None if key is None else grounds.clean(call.cleaners, key),
                 known=call.known,
                 ok=good,
-                exempt=grounds.is_exempt(call.tool),
+                exempt=call.exempt,
                 cwd=self._home,
             )
-        if call.signals:
-            env = Env(
-                self._context, _View(self._state, None, self._state.turn.step), _Result(good, text, value)
-            )
-            for name in grounds.shown(call.tool, call.signals, env) if good else ():
-                ground.signals[name] = True
-        call.named, call.signals, call.known = [], [], ""
+        if call.signals and good and unmoved:
+            view = _View(self._state, None, self._state.turn.step)
+            env = Env(self._context, view, _Result(good, text, value))
+            ground.signals.update(dict.fromkeys(grounds.shown(call.signals, env), True))
+        call.named, call.signals, call.cleaners, call.known = [], [], [], ""
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
@@ -525,26 +529,29 @@ class _Result:
     def __init__(self, ok: bool, text: str, value: Json) -> None:
         self.ok = ok
         self.text = text
-        self.exit_code = _exit_code(value)
-
-
-def _exit_code(value: Json) -> int | None:
-    """The exit code that a result tells, under one of its usual names."""
-    for key in ("exit_code", "exitCode", "returncode", "return_code", "status"):
-        found = value.get(key) if isinstance(value, dict) else None
-        if type(found) is int:
-            return found
-    return None
+        self.exit_code = exit_code(value)
 
 
 def _names(given: object) -> tuple[str, ...]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError("a claim surface is a list of names, not one text")
-    names = list(given)
-    if len(names) > memory.SURFACE or any(type(each) is not str or not each.strip() for each in names):
-        raise InputError(f"a claim surface is a list of at most {memory.SURFACE} names")
-    names = sorted(names) if isinstance(given, set | frozenset) else names
-    return tuple(dict.fromkeys(each[: memory.LONGEST_ID] for each in names))
+    try:
+        names = list(given)
+    except Exception as error:
+        raise InputError(f"the claim surface cannot be read: {type(error).__name__}") from error
+    if len(names) > memory.SURFACE or not all(type(each) is str and _is_plain(each) for each in names):
+        raise InputError(
+            f"a claim surface is a list of at most {memory.SURFACE} names, each of at most"
+            f" {memory.LONGEST_ID} characters that can be printed"
+        )
+    return tuple(dict.fromkeys(sorted(names) if isinstance(given, set | frozenset) else names))
+
+
+def _is_plain(name: str) -> bool:
+    return (
+        0 < len(name.strip()) <= len(name.encode("utf-8", "replace")) <= memory.LONGEST_ID
+        and name.isprintable()
+    )
 
 
 def _is_glob(tool: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a call names and what it writes: the targets of a change, and the lines that a later read must show.
+"""What a call names, what it writes, and what its result shows of it.
 
 Source: `docs/grounding.md`.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
 
 from ..grammar.ast import Json
 from .relevance import composed
@@ -22,19 +23,38 @@ _PATHS = frozenset(
         *("directory", "dir", "folder", "uri", "AbsolutePath", "TargetFile"),
     }
 )
-_WRITES = frozenset(
+_WHOLE = frozenset({"content", "contents", "text", "file_text", "fileText", "CodeContent"})
+_PARTS = frozenset(
     {
-        *("content", "contents", "text", "file_text", "fileText", "new_string", "newString", "new_str"),
-        *("newText", "new_text", "insert_text", "replacement", "new_source", "CodeContent"),
+        *("new_string", "newString", "new_str", "newText", "new_text", "insert_text", "replacement"),
+        "new_source",
     }
 )
-_LINES = 16  # of one text that are remembered
+_GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text", "search"})
+LINES, FEW = 16, 2  # pieces of what was written that are kept of a target, and of one of very many
+_PIECE = 48  # characters of a piece
 _DEEPEST = 64
-_NUMBERED = re.compile(r"\s*(?:[^\s:]{1,255}:)?[0-9]{1,9}(?:\t|→|:|\||-| {2,})?\s?")
 _LEAVES = 4096
+_FAILED = re.compile(
+    r"\s*+(?:[\w./@-]{1,255}: ){0,4}(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
+    r"|command not found|permission denied|no such file or directory|is a directory|\[error\]|<error>"
+    r"|<tool_use_error>|enoent\b|eacces\b|file (?:does not exist|not found)|exit code [1-9])"
+)
+_CODES = ("exit_code", "exitCode", "returncode", "return_code", "status")
+_NOTHING = re.compile(r"(?i:[\s.]*+(?:\(?no output\)?|null|none|undefined|\{\}|\[\])?[\s.]*+)\Z")
 
 
-def leaves(value: Json) -> Iterator[str]:
+class Written(Struct, frozen=True):
+    """One target of a call: its name, the pieces that it writes there, as far as it says so, and those that
+    it takes away; `whole`: what was there before is replaced."""
+
+    name: str
+    pieces: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    whole: bool = False
+
+
+def leaves(value: Any) -> Iterator[str]:
     """The texts in a value, in order; at most some thousand."""
     todo: list[Any] = [value]
     left = _LEAVES
@@ -47,81 +67,147 @@ def leaves(value: Json) -> Iterator[str]:
             todo.extend(reversed(here.values()))
         elif type(here) is list:
             todo.extend(reversed(here))
-        elif here is not None and type(here) is not bool:
-            yield str(here)[:64]
+        elif type(here) is float or (type(here) is int and here.bit_length() < 128):
+            yield str(here)
 
 
 def targets(arguments: Json) -> tuple[str, ...]:
     """What a call names as its objects: the text itself, the items of a list, or the path-like fields."""
-    found: dict[str, None] = {}
-    for each in _named(arguments):
-        if each.strip():
-            found[composed(each.strip())] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(each.name for each in written(arguments)))
 
 
-def _named(arguments: Json) -> Iterator[str]:
+def written(arguments: Json) -> tuple[Written, ...]:
+    """The targets of a call, each with what the call writes there. Iterative."""
     if type(arguments) is str:
-        yield arguments
-    elif type(arguments) is list:
-        yield from (each for each in arguments if type(each) is str)
-    elif type(arguments) is dict:
-        todo: list[tuple[Any, int]] = [(arguments, 0)]
+        return (Written(composed(arguments)),) if arguments.strip() else ()
+    if type(arguments) is list:
+        return tuple(Written(composed(each)) for each in arguments if type(each) is str and each.strip())
+    found: dict[str, Written] = {}
+    if type(arguments) is dict:
+        todo: list[tuple[dict[str, Any], int]] = [(arguments, 0)]
         while todo:
             here, depth = todo.pop()
-            for key, value in here.items():
-                if key in _PATHS and type(value) is str:
-                    yield value
-                elif key in _PATHS and type(value) is list:
-                    yield from (each for each in value if type(each) is str)
-                inside = value if type(value) is list else [value]
-                if depth < _DEEPEST:
-                    todo.extend((each, depth + 1) for each in inside if type(each) is dict)
+            named = [composed(each) for each in _names(here) if each.strip()]
+            texts, below = _texts(here)
+            for name in named:
+                known = found.get(name)
+                one = _piece(name, texts)
+                if known is not None:
+                    pieces = (*known.pieces, *one.pieces)
+                    one = Written(name, pieces, (*known.gone, *one.gone), known.whole or one.whole)
+                found[name] = one
+            if depth < _DEEPEST:
+                todo.extend((each, depth + 1) for each in reversed(below))
+    return tuple(found.values())
 
 
-def written(arguments: Json) -> tuple[str, ...]:
-    """Digests of lines that the call writes, as far as it says so; a sample of long texts."""
-    if type(arguments) is not dict:
-        return ()
-    lines: dict[str, None] = {}
-    todo: list[Any] = [arguments]
+def _names(node: dict[str, Any]) -> Iterator[str]:
+    for key, value in node.items():
+        if key in _PATHS and type(value) is str:
+            yield value
+        elif key in _PATHS and type(value) is list:
+            yield from (each for each in value if type(each) is str)
+
+
+def _texts(node: dict[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """The texts that a node writes or takes away, with what lies in it without names of its own; and the
+    nodes in it that have names."""
+    texts: list[tuple[str, str]] = []
+    below: list[dict[str, Any]] = []
+    todo: list[Any] = [node]
     while todo:
         here = todo.pop()
         for key, value in here.items():
-            if key in _WRITES and type(value) is str:
-                lines.update(dict.fromkeys(_sample(value)))
-            elif type(value) is dict:
-                todo.append(value)
-            elif type(value) is list:
-                todo.extend(each for each in value if type(each) is dict)
-    return tuple(lines)[:_LINES]
+            if type(value) is str and key in (_WHOLE | _PARTS | _GONE):
+                texts.append((key, value))
+            inside = value if type(value) is list else [value]
+            for each in inside:
+                if type(each) is dict:
+                    (below if any(True for _ in _names(each)) else todo).append(each)
+    return texts, below
 
 
-def _sample(text: str) -> list[str]:
-    kept = [line.strip() for line in text.splitlines() if line.strip()]
-    step = max(1, len(kept) // _LINES)
-    return [_digest(line) for line in kept[::step]]
+def _piece(name: str, texts: list[tuple[str, str]]) -> Written:
+    pieces = [each for key, text in texts if key not in _GONE for each in _lines(text)]
+    gone = {each for key, text in texts if key in _GONE for each in _lines(text)}
+    whole = any(key in _WHOLE for key, _ in texts) and not gone
+    kept = [each for each in pieces if each not in gone] or pieces
+    return Written(name, _sample(kept, LINES), tuple(gone)[:LINES] if gone else (), whole)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip()[:_PIECE] for line in text.splitlines() if line.strip()]
+
+
+def _sample(pieces: list[str], most: int) -> tuple[str, ...]:
+    """Some of the pieces, evenly chosen, the first and the last among them."""
+    different = list(dict.fromkeys(pieces))
+    if len(different) <= most:
+        return tuple(different)
+    last = len(different) - 1
+    return tuple(different[round(at * last / (most - 1))] for at in range(most))
+
+
+def few(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are kept where there are very many targets."""
+    return _sample(list(pieces), FEW)
 
 
 def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
-    """Those of the lines that the text does not show, numbered or not, alone on a line or within one."""
-    left = set(wanted)
-    if not left:
-        return ()
-    for line in text.splitlines():
-        left.discard(_digest(line.strip()))
-        left.discard(_digest(_NUMBERED.sub("", line, count=1).strip()))
-        if not left:
-            return ()
-    return tuple(each for each in wanted if each in left)
+    """Those of the pieces that do not stand in the text, each at boundaries of words."""
+    return tuple(each for each in wanted if not _stands(each, text))
 
 
-def _digest(line: str) -> str:
-    return blake2b(line.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+def _stands(piece: str, text: str) -> bool:
+    at = text.find(piece)
+    tries = 0
+    while at >= 0 and tries < 1_000:
+        end = at + len(piece)
+        before, after = text[at - 1 : at], text[end : end + 1]
+        left = not (_is_word(piece[0]) and before and _is_word(before))
+        right = len(piece) == _PIECE or not (_is_word(piece[-1]) and after and _is_word(after))
+        if left and right:
+            return True
+        at = text.find(piece, at + 1)
+        tries += 1
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def says_nothing(text: str) -> bool:
+    """Is a result empty, or as good as that?"""
+    return _NOTHING.match(text) is not None
+
+
+def has_failed(value: Any, text: str, *, many: bool) -> bool:
+    """Is a result an error, by its fields or by the shape of its text? `many`: one line in it is enough."""
+    if type(value) is dict:
+        if value.get("isError") or value.get("is_error") or value.get("error"):
+            return True
+        code = exit_code(value)
+        if code is not None and code != 0:
+            return True
+        if value.get("stderr") and not value.get("stdout"):
+            return True
+    if _FAILED.match(text) is not None:
+        return True
+    return many and any(_FAILED.match(line) is not None for line in text.splitlines())
+
+
+def exit_code(value: Any) -> int | None:
+    """The exit code that a result tells: the first of its usual names counts, and only a whole number."""
+    for key in _CODES:
+        if type(value) is dict and key in value:
+            found = value[key]
+            return found if type(found) is int else None
+    return None
 
 
 def result_text(value: Any) -> str:
-    """A result as text: the texts of an MCP result, a text itself, else JSON with sorted keys."""
+    """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
     if type(value) is str:
         return value
     if type(value) is dict and type(value.get("content")) is list:
@@ -132,9 +218,14 @@ def result_text(value: Any) -> str:
         ]
         if texts:
             return "\n".join(texts)
-    if value is None:
-        return ""
+    return "\n".join(leaves(value))
+
+
+def result_key(value: Any, text: str) -> str | None:
+    """What tells one result from another: its text, or its JSON with sorted keys; None where it has none."""
+    if type(value) is str:
+        return text
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return repr(type(value))
+    except Exception:  # no JSON value: nothing that could be told apart
+        return None

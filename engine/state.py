@@ -21,7 +21,7 @@ DIGESTS = 256  # different calls of a turn that are told apart, and tools that a
 REPEATS = 64  # where counting the same call ends
 MOST = 2**31  # where other counts end
 SURFACE = 64  # names that a claim is about
-NAMED = 16  # targets of one call
+NAMED = 64  # targets of one call
 LONGEST_ID = 256  # characters of a call's id
 _SHORT = 48  # bytes of a name that is kept as it is
 
@@ -32,9 +32,9 @@ class Call(msgspec.Struct, omit_defaults=True):
     """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
 
     `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
-    the tick at which it started; whether it `changes` something; the keys of the targets that it `named`, or
-    looks at; whether it is `relevant` to a claim; `known`, a digest of the arguments that the schema names;
-    and the `signals` that its result may show.
+    the tick at which it started, and what `moves` there were; whether it `changes` something; the keys of
+    what it `named`; whether it is `relevant` to a claim, its result `trusted`, its tool `exempt`; `known`, a
+    digest of the arguments that the schema names; the numbers of the `normalize` and `signal` statements.
     """
 
     sent: str
@@ -46,10 +46,14 @@ class Call(msgspec.Struct, omit_defaults=True):
     count: Count | None = 0
     since: Count = 0
     changes: bool = False
+    moves: Count = 0
     named: list[str] = []
     relevant: bool = False
+    trusted: bool = True
+    exempt: bool = False
     known: str = ""
-    signals: list[str] = []
+    cleaners: list[int] = []
+    signals: list[int] = []
 
 
 class Turn(msgspec.Struct, omit_defaults=True):

@@ -1,7 +1,7 @@
-"""Grounding, slow and obvious: every question is answered from the whole history of the turn.
+"""Grounding, slow and obvious, for calls that have their results at once and reads that name one file.
 
 An event is a tuple: `("read", path, result, ok)`, `("change", path or None, written or None, ok)`,
-`("reason",)`, `("finish", claim)`. Calls have their results at once. Source: `docs/grounding.md`.
+`("reason",)`, `("finish", claim)`. Source: `docs/grounding.md`.
 """
 
 from __future__ import annotations
@@ -9,88 +9,69 @@ from __future__ import annotations
 from typing import Any
 
 CAP, REFILL = 6, 2
+NOTHING = "a change that named nothing"
 Event = tuple[Any, ...]
 
 
 class Slow:
-    """The history so far, and the answers that the gate has to give."""
+    """The turn so far, and the answers that the gate has to give."""
 
     def __init__(self, surface: set[str]) -> None:
         self.surface = surface
-        self.history: list[Event] = []
         self.budget = CAP
-        self.halted = False
-        self.refused = False
-
-    def changes(self) -> list[int]:
-        return [at for at, each in enumerate(self.history) if each[0] == "change"]
-
-    def about(self, upto: int) -> set[str]:
-        return self.surface | {each[1] for each in self.history[:upto] if each[0] == "change" and each[1]}
-
-    def grounds(self, at: int) -> bool:
-        """Does the read at this place ground a claim?"""
-        kind, path, result, ok = self.history[at]
-        names = self.about(at)
-        if kind != "read" or not ok or result.startswith("Error"):
-            return False
-        if path not in names and not any(name in result.split() for name in names):
-            return False
-        changed = [each for each in self.changes() if each < at]
-        since = changed[-1] if changed else -1
-        earlier = [each for each in range(since + 1, at) if self.history[each][0] == "read"]
-        # A result that says nothing by itself is another one where the path is.
-        same = [each for each in earlier if result.strip() or self.history[each][1] == path]
-        return not any(self.history[each][2] == result and self.grounds(each) for each in same)
-
-    def owed(self) -> set[str]:
-        owed = set()
-        last = {self.history[at][1]: at for at in self.changes()}
-        for path, at in last.items():
-            reads = [each for each in range(at + 1, len(self.history)) if self.grounds_at(each)]
-            if path is None:
-                if not reads:
-                    owed.add("a change that named nothing")
-                continue
-            lines = set((self.history[at][2] or "").split("\n")) - {""}
-            seen = False
-            for each in reads:
-                _, read, result, _ = self.history[each]
-                shown = set(result.split("\n"))
-                named = read == path or (bool(lines) and lines <= shown and path in result.split())
-                if named and not (lines and not result.strip()):
-                    lines -= shown
-                    seen = seen or not lines
-            if not seen:
-                owed.add(path)
-        return owed
-
-    def grounds_at(self, at: int) -> bool:
-        return self.history[at][0] == "read" and self.grounds(at)
+        self.halted = self.refused = self.grounded = False
+        self.changes = 0
+        self.owed: dict[str, set[str]] = {}  # what has to be read, and the lines that have to be seen
+        self.touched: set[str] = set()  # what this turn changed
+        self.seen: set[tuple[Any, ...]] = set()  # results since the last change
 
     def step(self, event: Event) -> bool | None:
         """Add an event; for a thought whether it may go on, for a claim whether it is let out."""
-        if event[0] == "reason":
-            self.budget = max(0, self.budget - 1)
-            return not self.halted
-        if event[0] != "finish":
-            self.history.append(event)
-            if self.grounds_at(len(self.history) - 1):
-                self.halted = False
-                self.budget = min(CAP, self.budget + REFILL)
-            return None
-        accepted = self.claim(event[1])
-        self.halted = self.refused = not accepted
-        return accepted
+        match event:
+            case ("reason",):
+                self.budget = max(0, self.budget - 1)
+                return not self.halted
+            case ("finish", claim):
+                accepted = self.accepts(claim)
+                self.halted = self.refused = not accepted
+                return accepted
+            case ("change", path, text, ok):
+                self.changes += 1
+                self.grounded = False
+                self.seen.clear()
+                lines = {line for line in (text or "").split("\n") if line} if ok else set()
+                self.owed[path or NOTHING] = lines if path else set()
+                self.touched |= {path} if path else set()
+            case ("read", path, result, ok):
+                self.read(path, result, ok)
+        return None
 
-    def claim(self, claim: str) -> bool:
-        changed = self.changes()
+    def read(self, path: str, result: str, ok: bool) -> None:
+        about = self.surface | self.touched
+        relevant = path in about or any(name in result.split() for name in about)
+        blank = not result.strip()
+        if not ok or result.startswith("Error") or not relevant or (blank and path in self.owed):
+            return
+        # A result that says nothing is another one for another path; so is one that settles a debt.
+        key = (result, path if blank else None, path if path in self.owed else None)
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.grounded, self.halted = True, False
+        self.budget = min(CAP, self.budget + REFILL)
+        self.owed.pop(NOTHING, None)
+        if path in self.owed:
+            self.owed[path] = {line for line in self.owed[path] if line not in result}
+            if not self.owed[path]:
+                del self.owed[path]
+
+    def accepts(self, claim: str) -> bool:
         if claim == "unverified":
             return True
-        if claim == "none" and not changed and not self.refused and not self.halted:
+        if claim == "none" and not self.changes and not self.refused and not self.halted:
             return True
         if self.budget <= 0:
             return False
-        if claim == "assertion" and not changed:
-            return any(self.grounds_at(at) for at in range(len(self.history)))
-        return bool(changed) and not self.owed()
+        if claim == "assertion" and not self.changes:
+            return self.grounded
+        return self.changes > 0 and self.grounded and not self.owed

@@ -335,7 +335,7 @@ def test_more_targets_than_are_kept_leave_one_way_out() -> None:
 
 def test_one_call_with_very_many_targets_leaves_one_way_out() -> None:
     turn = Turn()
-    names = [f"f{number}" for number in range(40)]
+    names = [f"f{number}" for number in range(65)]
     turn.call("edit", {"files": names})
     for name in names:
         turn.read(name, name)
