@@ -235,7 +235,7 @@ def observed(
             return False
     if says_nothing(result) and any(each.pieces or not each.seen for each in mine):
         return False  # where something was written there is something to be seen
-    owed = [key for key in keys if key in state.targets and not state.targets[key].seen]
+    owed = [key for key in keys if key in state.targets and _can_settle(state.targets[key], since)]
     if not exempt and not _is_new(state, tool, cleaned, known, owed):
         return False
     state.grounded = True
@@ -264,6 +264,11 @@ def _is_new(state: Grounding, tool: str, result: str, known: str, owed: list[str
     return True
 
 
+def _can_settle(target: Target, since: int) -> bool:
+    """May a read that started then show a target that is still owed?"""
+    return not target.seen and target.since is not None and target.since < since
+
+
 def _settle(
     state: Grounding,
     since: int,
@@ -277,7 +282,7 @@ def _settle(
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     for key, target in state.targets.items():
-        if target.since is None or target.since >= since or target.seen:
+        if not _can_settle(target, since):
             continue
         if key in keys:
             target.pieces = unseen(target.pieces, result)

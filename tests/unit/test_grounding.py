@@ -452,6 +452,152 @@ def test_a_requirement_that_is_unknown_holds() -> None:
     assert turn.now.signals == ("passed",)
 
 
+# What shows nothing
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("echo 'a.cfg: timeout=30'", "a.cfg: timeout=30"),
+        ("printf 'a.cfg timeout=30'", "a.cfg timeout=30"),
+        ("true # cat a.cfg", "a.cfg timeout=30"),
+        ("cat b.cfg", "a.cfg timeout=30"),
+    ],
+)
+def test_what_a_command_prints_that_does_not_read_the_file_shows_nothing(command: str, printed: str) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("bash", {"command": command}, printed)
+    assert turn.now.owed == ("a.cfg",)
+    assert not turn.accepts("completion")
+
+
+def test_a_name_in_another_argument_is_no_read_of_it() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("read", {"path": "b.cfg", "about": "a.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "cat: a.cfg: No such file or directory",
+        "b.cfg is here\ncat: a.cfg: No such file or directory",
+        {"exit_code": 1, "out": "timeout=30"},
+        {"status": 1, "stdout": "timeout=30"},
+        {"stderr": "timeout=30"},
+        "(no output)",
+    ],
+)
+def test_a_command_that_failed_shows_nothing(result: Any) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    turn.call("bash", {"command": "cat b.cfg a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    ("shown", "accepted"),
+    [
+        ("timeout=300", False),
+        ("my_timeout=30", False),
+        ("x = 1\nmy_timeout=301\ntimeout=30", True),
+        ({"lines": [{"n": 1, "text": "timeout=30"}]}, True),
+        ({"content": [{"type": "text", "text": "timeout=30"}]}, True),
+    ],
+)
+def test_what_was_written_is_found_between_words_only(shown: Any, accepted: bool) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.read(result=shown)
+    assert turn.accepts("completion") is accepted
+
+
+def test_lines_that_an_edit_leaves_as_they_are_show_nothing_of_it() -> None:
+    turn = Turn()
+    edit = {"path": "a.cfg", "old_string": "[a]\ntimeout=10\n", "new_string": "[a]\ntimeout=30\n"}
+    turn.call("edit", edit)
+    turn.read(result="[a]\ntimeout=10\n")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="[a]\ntimeout=30\n")
+    assert turn.accepts("completion")
+
+
+def test_a_later_edit_takes_back_what_an_earlier_one_wrote() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": "t=1", "new_string": "t=2"})
+    turn.call("edit", {"path": "a.cfg", "old_string": "t=2", "new_string": "t=3"})
+    turn.read(result="t=3")
+    assert turn.accepts("completion")
+
+
+def test_a_long_text_is_not_shown_by_its_head() -> None:
+    lines = [f"line {number} of the file" for number in range(200)]
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": "\n".join(lines)})
+    turn.read(result="\n".join(lines[:100]))
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="\n".join(lines[100:]))
+    assert turn.accepts("completion")
+
+
+def test_two_changed_files_with_one_content_are_both_read() -> None:
+    turn = Turn()
+    for path in ("a.cfg", "b.cfg"):
+        turn.call("write", {"path": path, "content": "timeout=30"})
+    turn.read("a.cfg", "timeout=30")
+    assert turn.now.owed == ("b.cfg",)
+    turn.read("b.cfg", "timeout=30")
+    assert turn.accepts("completion")
+
+
+def test_a_read_that_runs_beside_a_change_is_not_what_makes_the_next_one_old() -> None:
+    turn = Turn()
+    session = turn.session
+    session.call("read", {"path": "a.cfg"}, call_id="r")
+    session.call("edit", {"path": "a.cfg"}, call_id="e")
+    session.result("e", "ok")
+    session.result("r", "timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read()
+    assert turn.accepts("completion")
+
+
+def test_of_a_change_that_failed_a_look_is_owed_but_not_its_lines() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"}, "disk full", ok=False)
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="timeout=10")
+    assert turn.accepts("completion")
+
+
+def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
+    turn = Turn(context={"cwd": "/repo", "tests": True})
+    session = turn.session
+    session.call("bash", {"command": "pytest -q"}, call_id="t")
+    turn.call("edit", {"path": "a.cfg"})
+    session.result("t", {"exit_code": 0})
+    assert turn.now.signals == ("passed",)
+
+
+@pytest.mark.parametrize("code", ["0", True, 0.0, None, [0]])
+def test_an_exit_code_is_a_whole_number(code: Any) -> None:
+    turn = Turn(context={"cwd": "/repo", "tests": True})
+    turn.call("bash", {"command": "pytest -q"}, {"exit_code": code})
+    assert turn.now.signals == ("passed",)
+
+
+def test_texts_that_cannot_be_written_are_refused_or_shortened_and_never_raise() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a\n`b`\x00" + "é" * 200})
+    (owed,) = turn.now.owed
+    assert owed.isprintable()
+    assert len(owed.encode()) <= 80
+    turn.session.finish("completion")
+    assert callgate.compile(RULES, tools=TOOLS).session(state=turn.session.dump()).progress().owed == (owed,)
+
+
 # Presets and verifiers
 
 
@@ -482,6 +628,7 @@ def test_a_strict_preset_wants_a_read_after_a_change_for_an_assertion_too() -> N
         ({"a": 0.9, "b": 0.1}, False, 0.1),
         (float("nan"), False, None),
         (2, False, None),
+        (10**400, False, None),
         (True, False, None),
         ("0.9", False, None),
         (RuntimeError("away"), False, None),
