@@ -581,6 +581,24 @@ def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
     assert turn.now.signals == ("passed",)
 
 
+def test_two_checks_that_may_change_things_are_one_signal() -> None:
+    rules = """ground {
+      shell   bash /command
+      signal  tested from bash when runs(/command, "pytest") and result.exit_code == 0
+      signal  linted from bash when runs(/command, "ruff") and result.exit_code == 0
+      signal  checked from bash when /command == "ruff check . && pytest -q" and result.exit_code == 0
+      require tested, linted before completion when context.apart
+      require checked before completion when not context.apart
+    }"""
+    for apart, missing in ((True, ("linted",)), (False, ("checked",))):
+        turn = Turn(rules, context={"apart": apart})
+        for command in ("ruff check .", "pytest -q"):
+            turn.call("bash", {"command": command}, {"exit_code": 0})
+        assert turn.now.signals == missing
+    turn.call("bash", {"command": "ruff check . && pytest -q"}, {"exit_code": 0})
+    assert turn.now.signals == ()
+
+
 @pytest.mark.parametrize("code", ["0", True, 0.0, None, [0]])
 def test_an_exit_code_is_a_whole_number(code: Any) -> None:
     turn = Turn(context={"cwd": "/repo", "tests": True})
