@@ -18,13 +18,13 @@ import msgspec
 from .errors import InputError
 from .normalizing import normalize as normalize
 from .paths import Folded
-from .relevance import composed, key_of, occurs_in, touches
-from .shown import LINES, Written, few, says_nothing, unseen
+from .relevance import composed, key_of, occurs_in, short_key, touches
+from .shown import LINES, Written, fit, joined, lines_by_name, sample, says_nothing, size_of, unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
-_WITH_PIECES = 32  # of them, those of which more than a little is kept of what was written
-_NAME = 80  # characters of a target's name; a longer one is known by its key alone
+_FULL, _ONE = 16, 64  # so many of them are kept with all pieces of what was written, and with at least one
+_NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEY = b"callgate.novelty"
 CLAIMS = ("none", "unverified", "assertion", "completion")
@@ -63,7 +63,9 @@ class Target(msgspec.Struct, omit_defaults=True):
     """Something that this turn changed.
 
     `since`: the tick at which its last change ended; None while one runs, `running` of them. `seen`: it was
-    read after that. `pieces`: what was written and not shown yet.
+    read after that. `pieces`: what was written and not shown yet. Of changes that run: what they write
+    (`coming`), take away (`going`), whether one replaces everything (`whole`), and whether one of them came
+    back with a good result (`landed`).
     """
 
     name: str
@@ -71,11 +73,15 @@ class Target(msgspec.Struct, omit_defaults=True):
     running: int = 0
     seen: bool = False
     pieces: tuple[str, ...] = ()
+    coming: tuple[str, ...] = ()
+    going: tuple[str, ...] = ()
+    whole: bool = False
+    landed: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name, where it is whole, to be looked for in texts."""
-        return (self.name,) if len(self.name.encode()) < _NAME and "?" not in self.name else ()
+        return (self.name,) if size_of(self.name) <= _NAME - 4 and "?" not in self.name else ()
 
 
 class Grounding(msgspec.Struct, omit_defaults=True):
@@ -153,19 +159,25 @@ def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> No
         if known is None and len(state.targets) >= TARGETS:
             state.others = True
             continue
-        pieces = one.pieces
-        if known is not None and not one.whole:
-            # What an earlier change wrote is still to be shown, but for what this one takes away.
-            pieces = tuple(dict.fromkeys((*(each for each in known.pieces if each not in one.gone), *pieces)))
-        pieces = pieces[:LINES] if len(state.targets) < _WITH_PIECES else few(pieces)
-        running = 1 if known is None else known.running + 1
-        state.targets[key] = Target(shown_name(one.name), None, running, False, pieces)
+        most = _most(state, key)
+        now = Target(shown_name(one.name)) if known is None else known
+        state.targets[key] = Target(
+            now.name,
+            None,
+            now.running + 1,
+            False,
+            sample(now.pieces, most),
+            sample((*now.coming, *one.pieces), most),
+            sample((*now.going, *one.gone), most),
+            now.whole or one.whole,
+            now.landed,
+        )
 
 
 def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
     """Its result came: what starts from now on can show its effect. `named`: keys of the targets.
 
-    What a change that failed would have written is not to be seen; that it was read still is.
+    What changes that failed would have written is not to be seen; that it was read still is.
     """
     state.tick += 1
     state.moves += 1
@@ -176,16 +188,31 @@ def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
         state.anything = -1 if state.running else state.tick
     for key in keys:
         target = state.targets.get(key)
-        if target is not None:
-            target.running = max(0, target.running - 1)
-            target.since = None if target.running else state.tick
-            target.pieces = target.pieces if ok else ()
+        if target is None:
+            continue
+        target.running = max(0, target.running - 1)
+        target.landed = target.landed or ok
+        if target.running:
+            continue
+        target.since = state.tick
+        if target.landed:
+            one = Written(target.name, target.coming, target.going, target.whole)
+            target.pieces = joined(target.pieces, one, _most(state, key))
+        target.coming = target.going = ()
+        target.whole = target.landed = False
 
 
 def shown_name(name: str) -> str:
     """A name as it is kept: short, and of characters that can be written."""
-    short = "".join(each if each.isprintable() else "?" for each in name[:_NAME])
-    return short.encode("utf-8", "replace")[:_NAME].decode("utf-8", "ignore")
+    return fit("".join(each if each.isprintable() else "?" for each in name[:_NAME]), _NAME)
+
+
+def _most(state: Grounding, key: str) -> int:
+    """How many pieces are kept of a target: fewer of those that came late, for the size of the state."""
+    rank = len(state.targets)
+    if key in state.targets:
+        rank = next(at for at, each in enumerate(state.targets) if each == key)
+    return LINES if rank < _FULL else int(rank < _ONE)
 
 
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
@@ -217,6 +244,7 @@ def observed(
     ok: bool,
     exempt: bool,
     cwd: Callable[[], Folded],
+    said: Sequence[str] = (),
 ) -> bool:
     """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
 
@@ -224,6 +252,7 @@ def observed(
     touch something of a claim; else its result may, where it is `trusted`: a tool's own, and not what a
     command printed that reads nothing. `cleaned`: what tells the result from others, without what varies.
     `known`: stands for the arguments that the schema knows, where the result says nothing by itself.
+    `said`: what of the pieces the call itself said, which its result may only repeat.
     """
     if not ok or cleaned is None:
         return False
@@ -241,7 +270,7 @@ def observed(
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, keys, trusted, result, cwd)
+    _settle(state, since, keys, trusted, result, cwd, frozenset(said))
     return True
 
 
@@ -276,21 +305,38 @@ def _settle(
     trusted: bool,
     result: str,
     cwd: Callable[[], Folded],
+    said: frozenset[str],
 ) -> None:
-    """What a grounding read shows of the changed targets: those that it names, or, where it names nothing,
-    those of which it shows the name and what was written."""
+    """What a grounding read shows of the changed targets: those that it names, and those that a search
+    shows by name with what was written."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
-    for key, target in state.targets.items():
-        if not _can_settle(target, since):
-            continue
+    open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
+    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if trusted else []
+    hits: dict[str, list[str]] = {}
+    if found and occurs_in(result, (name for key in found for name in open_ones[key].names)):
+        for name, lines in lines_by_name(result).items():
+            hits.setdefault(short_key(name, cwd()), []).extend(lines)
+    for key, target in open_ones.items():
         if key in keys:
-            target.pieces = unseen(target.pieces, result)
+            target.pieces = _left(target, result, said)
             target.seen = not target.pieces
-        elif trusted and not keys and target.pieces and not unseen(target.pieces, result):
-            target.seen = touches(result, target.names, cwd()) is not None
-            target.pieces = () if target.seen else target.pieces
+        elif key in hits and not _left(target, "\n".join(hits[key]), said):
+            target.seen, target.pieces = True, ()
     state.verified = bool(state.mutations) and not debts(state)
+
+
+def said(state: Grounding, texts: Iterable[str]) -> list[str]:
+    """What of all that has to be shown stands in the texts of a call: its result may only repeat it."""
+    whole = "\n".join(texts)
+    pieces = dict.fromkeys(piece for each in state.targets.values() for piece in each.pieces)
+    missing = set(unseen(pieces, whole)) if whole else set(pieces)
+    return [each for each in pieces if each not in missing][:LINES]
+
+
+def _left(target: Target, text: str, said: frozenset[str]) -> tuple[str, ...]:
+    missing = unseen(target.pieces, text)
+    return tuple(each for each in target.pieces if each in missing or each in said)
 
 
 def debts(state: Grounding) -> tuple[str, ...]:

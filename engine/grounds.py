@@ -41,18 +41,21 @@ from .selector import MISSING, get
 from .shown import Written, leaves, written
 from .tools import Tool
 
+_FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
+
 
 class Seen(Struct, frozen=True):
     """What a call is: it looks, or it `changes` something.
 
     `named`: what it reads or changes, as far as it says so. `texts`: what of it may touch a claim. `trusted`:
-    what comes back is of the tool, and not what the call itself said.
+    what comes back is of the tool, and not what the call itself said. `said`: what it may only repeat.
     """
 
     changes: bool
     named: tuple[Written, ...]
     texts: tuple[str, ...]
     trusted: bool = True
+    said: tuple[str, ...] = ()
 
 
 class _Signal(Struct, frozen=True):
@@ -101,27 +104,32 @@ class Grounds:
                     case Surface():
                         self._surface += [pointer.segments for pointer in each.selectors]
 
-    def see(self, tool: str, arguments: Json, known: Tool | None) -> Seen:
-        """What a call is. A tool that nothing is said of changes things."""
+    def see(self, tool: str, arguments: Json, known: Tool | None, part: Json) -> Seen:
+        """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
             if _fits(name, tool):
-                from .shell import mutates, reads
+                from .shell import mutates, reads, shows
                 from .shell import targets as changed
 
                 command = get(arguments, segments)
                 if type(command) is not str:
                     return Seen(True, (), ())
                 changes = mutates(command)
-                files = changed(command) if changes else reads(command)
-                # What a command prints that reads nothing may be what it was told to print.
+                files = _there(changed(command) if changes else shows(command), arguments)
+                # What else a command prints may be what it was told to print.
                 named = tuple(Written(composed(each)) for each in files)
-                return Seen(changes, named, files, bool(files))
+                return Seen(changes, named, files if changes else reads(command), bool(files))
         named, texts = written(arguments), tuple(leaves(arguments))
         if any(_fits(each, tool) for each in self._listed["mutates"]):
             return Seen(True, named, texts)
-        if any(_fits(each, tool) for each in self._listed["reads"]):
-            return Seen(False, named, texts)
-        return Seen(known is None or not known.reads, named, texts)
+        if any(_fits(each, tool) for each in self._listed["reads"]) or (known is not None and known.reads):
+            # What the tool does not know it does not look at.
+            named, texts = written(part), tuple(leaves(part))
+            names = {each.name for each in named}
+            return Seen(
+                False, named, texts, said=tuple(each for each in texts if composed(each) not in names)
+            )
+        return Seen(True, named, texts)
 
     def is_exempt(self, tool: str) -> bool:
         return any(_fits(each, tool) for each in self._listed["exempt"])
@@ -264,6 +272,17 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
                 below += value
         here = below
     return here
+
+
+def _there(files: tuple[str, ...], arguments: Json) -> tuple[str, ...]:
+    """The files in the folder that the call says it runs in; () where that is not known."""
+    where = [arguments[key] for key in _FOLDERS if key in arguments] if type(arguments) is dict else []
+    if not where or where[0] is None:
+        return files
+    folder = where[0]
+    if type(folder) is not str or not folder.startswith("/"):
+        return ()
+    return tuple(each if each[0] in "/~" else f"{folder.rstrip('/')}/{each}" for each in files)
 
 
 def _runs(command: str, program: str) -> bool | None:

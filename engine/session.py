@@ -310,7 +310,8 @@ class Session:
         for name in grounds.surface(arguments):
             if _is_plain(name) and name not in ground.surface and len(ground.surface) < memory.SURFACE:
                 ground.surface.append(name)
-        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool))
+        part = self._engine.known_part(verdict.tool, arguments)
+        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part)
         named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
         call.named = list(dict.fromkeys(key for key, _ in named))
         call.changes = seen.changes
@@ -322,8 +323,8 @@ class Session:
             call.trusted = seen.trusted
             call.exempt = grounds.is_exempt(verdict.tool)
             call.cleaners = grounds.cleaners(verdict.tool)
-            known = self._engine.known_part(verdict.tool, arguments)
-            call.known = memory.digest_of(verdict.tool, known) or ""
+            call.known = memory.digest_of(verdict.tool, part) or ""
+            call.said = grounding.said(ground, seen.said)
         call.signals = grounds.shows(verdict.tool, arguments, env)
         # A signal that was asked for while something changed is of no certain state.
         call.moves = ground.moves if ground.active == int(seen.changes) else 0
@@ -351,12 +352,13 @@ class Session:
                 ok=good,
                 exempt=call.exempt,
                 cwd=self._home,
+                said=call.said,
             )
         if call.signals and good and unmoved:
             view = _View(self._state, None, self._state.turn.step)
             env = Env(self._context, view, _Result(good, text, value))
             ground.signals.update(dict.fromkeys(grounds.shown(call.signals, env), True))
-        call.named, call.signals, call.cleaners, call.known = [], [], [], ""
+        call.named, call.signals, call.cleaners, call.known, call.said = [], [], [], "", []
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn

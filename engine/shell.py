@@ -11,7 +11,7 @@ from .errors import InputError
 from .shellparts import is_read_only
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import changed, shown
+from .shelltargets import changed, displayed, shown
 
 
 def mutates(command: str) -> bool:
@@ -45,6 +45,12 @@ def reads(command: str) -> tuple[str, ...]:
     """The files that a read-only command plainly shows, as written; () where there is none."""
     parts = _read(command)
     return () if parts is None else shown(parts)
+
+
+def shows(command: str) -> tuple[str, ...]:
+    """Those of `reads` where nothing but their lines comes out: no count, no text of the command's own."""
+    parts = _read(command)
+    return () if parts is None else displayed(parts)
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

@@ -5,7 +5,10 @@ They are given as written. A command that goes to another folder first names non
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+
+from msgspec import structs
 
 from ..rules.programs import programs
 from .shellparts import is_harmless, is_read_only, known_command
@@ -18,6 +21,19 @@ from .shellwrappers import Words, is_locale, peel
 _MOVES = frozenset(("cd", "pushd", "popd"))
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
+# Programs that print lines of their files and nothing else, with the options by which they do only that.
+_PLAIN = {
+    "cat": "-A -b -e -E -n -s -t -T -u -v --number --number-nonblank --show-all --squeeze-blank",
+    "tac": "",
+    "nl": "-b --body-numbering",
+    "head": "-n -c -q -v --lines --bytes --quiet --verbose",
+    "tail": "-n -c -q -v --lines --bytes --quiet --verbose",
+    "grep": "-E -F -G -P -i -w -x -n -H -h -s -A -B -C -m -r -R -I -a -e --line-number --with-filename"
+    " --no-filename --ignore-case --fixed-strings --extended-regexp --recursive --after-context"
+    " --before-context --context --max-count --regexp",
+    "sed": "-n --quiet --silent -E -r",
+}
+_RANGE = re.compile(r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p\Z")
 
 
 def changed(parts: tuple[Command, ...]) -> tuple[str, ...]:
@@ -116,6 +132,42 @@ def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
                 return ()
         found += files
     return tuple(dict.fromkeys(found))
+
+
+def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
+    """Those of `shown` where nothing but lines of these files can come out; after `cd /folder &&`, too."""
+    folder = _folder(parts[0]) if len(parts) > 1 and parts[1].link == "&&" else None
+    looks = parts if folder is None else (structs.replace(parts[1], link=""), *parts[2:])
+    for part in looks:
+        command = known_command(part)
+        if command is None or not _is_plain(command):
+            return ()
+        if any(each.operator.startswith("<<") for each in part.redirects):
+            return ()
+    names = shown(looks)
+    if folder is None:
+        return names
+    return tuple(name if name[0] in "/~" else f"{folder.rstrip('/')}/{name}" for name in names)
+
+
+def _folder(part: Command) -> str | None:
+    """Where `cd` goes, where that is known without the folder that it starts in."""
+    if part.nested or part.redirects or part.assignments or len(part.words) != 2:
+        return None
+    where = part.words[1].text
+    return where if part.words[0].text == "cd" and where and where[0] == "/" else None
+
+
+def _is_plain(command: Known) -> bool:
+    plain = _PLAIN.get(command.name)
+    if plain is None or (not command.arguments.operands and command.name == "sed"):
+        return False
+    allowed = plain.split()
+    if any(name not in allowed and not name[1:].isdecimal() for name, _ in command.arguments.options):
+        return False
+    if command.name == "sed":
+        return _RANGE.match(command.arguments.operands[0].text or "") is not None
+    return True
 
 
 def _is_hidden(redirect: Redirect) -> bool:

@@ -23,24 +23,30 @@ _PATHS = frozenset(
         *("directory", "dir", "folder", "uri", "AbsolutePath", "TargetFile"),
     }
 )
-_WHOLE = frozenset({"content", "contents", "text", "file_text", "fileText", "CodeContent"})
+_WHOLE = frozenset({"content", "contents", "file_text", "fileText", "CodeContent"})
+_PARTLY = frozenset({"mode", "append", "operation", "action", "position"})  # beside them it may be a part
 _PARTS = frozenset(
     {
         *("new_string", "newString", "new_str", "newText", "new_text", "insert_text", "replacement"),
-        "new_source",
+        *("new_source", "text"),
     }
 )
-_GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text", "search"})
-LINES, FEW = 16, 2  # pieces of what was written that are kept of a target, and of one of very many
-_PIECE = 48  # characters of a piece
+_GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
+LINES = 16  # pieces of what was written that are kept of a target
+_PIECE = 48  # bytes of a piece, as JSON
+_WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
 _FAILED = re.compile(
-    r"\s*+(?:[\w./@-]{1,255}: ){0,4}(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
-    r"|command not found|permission denied|no such file or directory|is a directory|\[error\]|<error>"
-    r"|<tool_use_error>|enoent\b|eacces\b|file (?:does not exist|not found)|exit code [1-9])"
+    r"\s*+(?:[^:\n]{1,255}: ){0,4}(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
+    r"|command (?:not found|timed out)|permission denied|access denied|no such file or directory"
+    r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
+    r"|(?:the )?file [^\n]{0,255}?(?:does not exist|not found|exceeds)|exit code [1-9]|invalid arguments?\b"
+    r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
+    r"|\w{1,64}(?:error|exception)\b)"
 )
-_CODES = ("exit_code", "exitCode", "returncode", "return_code", "status")
+_CODES = ("exit_code", "exitCode", "returncode", "return_code")
+_HIT = re.compile(r"^[ \t]*((?:[A-Za-z]:)?[^:\n]{1,4096}?):([^\n]*)$", re.MULTILINE)
 _NOTHING = re.compile(r"(?i:[\s.]*+(?:\(?no output\)?|null|none|undefined|\{\}|\[\])?[\s.]*+)\Z")
 
 
@@ -77,28 +83,50 @@ def targets(arguments: Json) -> tuple[str, ...]:
 
 
 def written(arguments: Json) -> tuple[Written, ...]:
-    """The targets of a call, each with what the call writes there. Iterative."""
+    """The targets of a call, each with what the call writes there. Iterative, linear."""
     if type(arguments) is str:
         return (Written(composed(arguments)),) if arguments.strip() else ()
     if type(arguments) is list:
         return tuple(Written(composed(each)) for each in arguments if type(each) is str and each.strip())
-    found: dict[str, Written] = {}
+    found: dict[str, _Found] = {}
     if type(arguments) is dict:
         todo: list[tuple[dict[str, Any], int]] = [(arguments, 0)]
         while todo:
             here, depth = todo.pop()
-            named = [composed(each) for each in _names(here) if each.strip()]
+            named = dict.fromkeys(composed(each) for each in _names(here) if each.strip())
             texts, below = _texts(here)
+            pieces, gone = _pieces(texts) if named else ((), ())
             for name in named:
-                known = found.get(name)
-                one = _piece(name, texts)
-                if known is not None:
-                    pieces = (*known.pieces, *one.pieces)
-                    one = Written(name, pieces, (*known.gone, *one.gone), known.whole or one.whole)
-                found[name] = one
+                known = found.setdefault(name, _Found())
+                known.pieces.update(dict.fromkeys(pieces))
+                known.gone.update(dict.fromkeys(gone))
+                known.whole = known.whole or (not gone and _is_whole(here))
             if depth < _DEEPEST:
                 todo.extend((each, depth + 1) for each in reversed(below))
-    return tuple(found.values())
+    return tuple(
+        Written(name, sample(each.pieces, LINES), sample(each.gone, LINES), each.whole)
+        for name, each in found.items()
+    )
+
+
+class _Found:
+    """What is gathered of a target."""
+
+    __slots__ = ("gone", "pieces", "whole")
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, None] = {}
+        self.gone: dict[str, None] = {}
+        self.whole = False
+
+
+def _is_whole(node: dict[str, Any]) -> bool:
+    """Does it replace what was there? Not where it says at which line, or how."""
+    if "file_text" in node:
+        return True
+    return not _WHOLE.isdisjoint(node) and not any(
+        type(value) is int or key in _PARTLY for key, value in node.items()
+    )
 
 
 def _names(node: dict[str, Any]) -> Iterator[str]:
@@ -127,30 +155,64 @@ def _texts(node: dict[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, 
     return texts, below
 
 
-def _piece(name: str, texts: list[tuple[str, str]]) -> Written:
-    pieces = [each for key, text in texts if key not in _GONE for each in _lines(text)]
-    gone = {each for key, text in texts if key in _GONE for each in _lines(text)}
-    whole = any(key in _WHOLE for key, _ in texts) and not gone
-    kept = [each for each in pieces if each not in gone] or pieces
-    return Written(name, _sample(kept, LINES), tuple(gone)[:LINES] if gone else (), whole)
+def _pieces(texts: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is written and was not there, and what was there and is not written again."""
+    new = dict.fromkeys(line for key, text in texts if key not in _GONE for line in _lines(text))
+    old = dict.fromkeys(line for key, text in texts if key in _GONE for line in _lines(text))
+    pieces = [each for each in new if each not in old] or list(new)
+    gone = [each for each in old if each not in new]
+    return sample(pieces, LINES), sample(gone, LINES)
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip()[:_PIECE] for line in text.splitlines() if line.strip()]
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        found = _WRITABLE.match(line.strip()[:_PIECE])
+        piece = fit(found.group() if found is not None else "", _PIECE)
+        if piece.strip():
+            yield piece
 
 
-def _sample(pieces: list[str], most: int) -> tuple[str, ...]:
+def fit(text: str, most: int) -> str:
+    """The beginning of a text that takes at most so many bytes as JSON."""
+    while size_of(text) > most:
+        text = text[: -max(1, (size_of(text) - most) // 4)]
+    return text
+
+
+def size_of(text: str) -> int:
+    """The bytes that a text without control characters takes as JSON, without its quotes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size + text.count('"') + text.count("\\") + text.count("\t")
+
+
+def sample(pieces: Iterable[str], most: int) -> tuple[str, ...]:
     """Some of the pieces, evenly chosen, the first and the last among them."""
     different = list(dict.fromkeys(pieces))
     if len(different) <= most:
         return tuple(different)
+    if most < 2:
+        return tuple(different[-1:] if most else ())
     last = len(different) - 1
     return tuple(different[round(at * last / (most - 1))] for at in range(most))
 
 
-def few(pieces: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that are kept where there are very many targets."""
-    return _sample(list(pieces), FEW)
+def joined(known: tuple[str, ...], one: Written, most: int) -> tuple[str, ...]:
+    """What has to be shown after another change: what it writes, and what was there and still is.
+
+    A piece of which a part was taken away is another one now.
+    """
+    kept = () if one.whole else tuple(p for p in known if not any(gone in p for gone in one.gone))
+    new = sample(one.pieces, most - min(len(kept), most // 2))
+    kept = sample([each for each in kept if each not in new], most - len(new))
+    return (*kept, *new)
+
+
+def lines_by_name(text: str) -> dict[str, list[str]]:
+    """What a search shows, by the name at the head of each line (`name:`)."""
+    found: dict[str, list[str]] = {}
+    for match in _HIT.finditer(text):
+        found.setdefault(match.group(1), []).append(match.group(2))
+    return found
 
 
 def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
@@ -160,12 +222,13 @@ def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
 
 def _stands(piece: str, text: str) -> bool:
     at = text.find(piece)
+    cut = size_of(piece) > _PIECE - 4  # more of the line may follow
     tries = 0
     while at >= 0 and tries < 1_000:
         end = at + len(piece)
         before, after = text[at - 1 : at], text[end : end + 1]
         left = not (_is_word(piece[0]) and before and _is_word(before))
-        right = len(piece) == _PIECE or not (_is_word(piece[-1]) and after and _is_word(after))
+        right = cut or not (_is_word(piece[-1]) and after and _is_word(after))
         if left and right:
             return True
         at = text.find(piece, at + 1)

@@ -34,7 +34,8 @@ class Call(msgspec.Struct, omit_defaults=True):
     `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
     the tick at which it started, and what `moves` there were; whether it `changes` something; the keys of
     what it `named`; whether it is `relevant` to a claim, its result `trusted`, its tool `exempt`; `known`, a
-    digest of the arguments that the schema names; the numbers of the `normalize` and `signal` statements.
+    digest of the arguments that the schema names; what was `said` in it; the numbers of the `normalize` and
+    `signal` statements.
     """
 
     sent: str
@@ -52,6 +53,7 @@ class Call(msgspec.Struct, omit_defaults=True):
     trusted: bool = True
     exempt: bool = False
     known: str = ""
+    said: list[str] = []
     cleaners: list[int] = []
     signals: list[int] = []
 

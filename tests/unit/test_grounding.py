@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,7 @@ from callgate.engine import grounding
 from callgate.engine.grounding import GateState, boundary_check, turn_loop
 from callgate.engine.normalizing import normalize
 from callgate.engine.relevance import home, touches
+from callgate.engine.shown import sample, written
 
 RULES = """
 ground {
@@ -235,8 +237,11 @@ def test_partial_reads_add_up() -> None:
 def test_a_result_that_shows_what_was_written_where_shows_it_whatever_was_asked() -> None:
     turn = Turn()
     turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
-    turn.call("grep", {"pattern": "time"}, "b.cfg:1:timeout=30\na.cfg:2:other=1")
-    assert turn.accepts("completion")  # both are there: the name and the line
+    for shown in ("b.cfg:1:timeout=30\na.cfg:2:other=1", "notes:1:a.cfg timeout=30", "timeout=30", "a.cfg"):
+        turn.call("grep", {"pattern": "time"}, shown)
+        assert not turn.accepts("completion")
+    turn.call("grep", {"pattern": "time", "path": "."}, "b.cfg:1:x\n./a.cfg:7:timeout=30")
+    assert turn.accepts("completion")
     turn.call("edit", {"path": "a.cfg", "newText": "timeout=40"})
     turn.call("grep", {"pattern": "time", "path": "b.cfg"}, "timeout=40")
     assert not turn.accepts("completion")
@@ -485,7 +490,7 @@ def test_a_name_in_another_argument_is_no_read_of_it() -> None:
         "cat: a.cfg: No such file or directory",
         "b.cfg is here\ncat: a.cfg: No such file or directory",
         {"exit_code": 1, "out": "timeout=30"},
-        {"status": 1, "stdout": "timeout=30"},
+        {"returncode": 1, "stdout": "timeout=30"},
         {"stderr": "timeout=30"},
         "(no output)",
     ],
@@ -570,6 +575,171 @@ def test_of_a_change_that_failed_a_look_is_owed_but_not_its_lines() -> None:
     assert turn.now.owed == ("a.cfg",)
     turn.read(result="timeout=10")
     assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "head -c0 a.cfg && echo timeout=30",
+        "cat a.cfg && date +timeout=30",
+        "cat - a.cfg <<< timeout=30",
+        "sed s/10/30/ a.cfg",
+        "sed -n 's/.*/timeout=30/p' a.cfg",
+        "cat a.cfg | tr 1 3",
+        "awk '{print \"timeout=30\"}' a.cfg",
+        "rg -r timeout=30 . a.cfg",
+        "stat -c timeout=30 a.cfg",
+        "git diff a.cfg",
+        "git diff HEAD~1 HEAD -- a.cfg",
+        "nl -s timeout=30 a.cfg",
+        "grep --label timeout=30 -H x a.cfg",
+    ],
+)
+def test_what_a_command_may_print_of_its_own_shows_nothing(command: str) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("bash", {"command": command}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize("command", ["wc -l a.cfg", "stat a.cfg", "ls a.cfg", "grep -c x a.cfg"])
+def test_what_is_told_of_a_file_is_no_look_into_it(command: str) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    turn.call("bash", {"command": command}, "12 a.cfg")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "owed"),
+    [
+        ({"command": "cd /repo && cat a.cfg"}, ()),
+        ({"command": "cd /repo && grep -n timeout=30 a.cfg | head -3"}, ()),
+        ({"command": "sed -n 1,20p a.cfg"}, ()),
+        ({"command": "cat a.cfg", "workdir": "/repo"}, ()),
+        ({"command": "cd /other && cat a.cfg"}, ("a.cfg",)),
+        ({"command": "cd sub && cat a.cfg"}, ("a.cfg",)),
+        ({"command": "cat a.cfg", "workdir": "/other"}, ("a.cfg",)),
+        ({"command": "cat a.cfg", "cwd": 1}, ("a.cfg",)),
+    ],
+)
+def test_a_command_reads_where_it_runs(arguments: Any, owed: tuple[str, ...]) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("bash", arguments, "timeout=30")
+    assert turn.now.owed == owed
+
+
+def test_an_argument_that_the_tool_does_not_know_names_nothing() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("read", {"path": "b.cfg", "target": "a.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_what_a_read_was_told_it_may_only_repeat() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("grep", {"about": "timeout=30", "path": "a.cfg"}, "No matches for timeout=30 in a.cfg")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("grep", {"about": "timeout", "path": "a.cfg"}, "3:timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_a_later_change_that_failed_leaves_what_earlier_ones_wrote() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+    failed = {"path": "a.cfg", "old_string": "timeout=30", "new_string": "z"}
+    turn.call("edit", failed, "Error: old_string not found")
+    turn.read(result="timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="timeout=30")
+    assert turn.accepts("completion")
+
+
+def test_a_later_change_is_looked_for_after_a_long_one_too() -> None:
+    text = "\n".join(f"line {number} abc" for number in range(40))
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": text})
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.read(result=f"{text}\ntimeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result=f"{text}\ntimeout=30")
+    assert turn.accepts("completion")
+
+
+def test_an_edit_inside_of_a_line_takes_it_back() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": "x", "new_string": "timeout = 10  # s"})
+    turn.call("edit", {"path": "a.cfg", "old_string": "10", "new_string": "20"})
+    turn.read(result="timeout = 20  # s")
+    assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"path": "a.cfg", "insert_line": 1, "content": "z=1"},
+        {"path": "a.cfg", "mode": "append", "content": "z=1"},
+        {"path": "a.cfg", "text": "z=1"},
+    ],
+)
+def test_what_adds_to_a_file_does_not_replace_it(second: Any) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("edit", second)
+    turn.read(result="timeout=10\nz=1")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("write", {"path": "a.cfg", "content": "y=1"})
+    turn.read(result="y=1")
+    assert turn.accepts("completion")
+
+
+def test_a_status_of_two_hundred_is_no_exit_code() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"}, {"status": 200})
+    turn.read(result={"status": 200, "body": "timeout=10"})
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result={"status": 200, "body": "timeout=30"})
+    assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "sed: can't read a.cfg: No such file or directory",
+        "head: cannot open 'a.cfg' for reading: No such file or directory",
+        "cat: timeout=30: No such file or directory",
+        "FileNotFoundError: [Errno 2] a.cfg",
+        "The file a.cfg does not exist.",
+        "Could not read a.cfg",
+        "Access denied - path outside allowed directories",
+        "Command timed out",
+    ],
+)
+def test_a_text_shaped_like_an_error_is_one(result: str) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    turn.read(result=result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_a_call_with_very_many_lines_and_targets_costs_linear_time() -> None:
+    def cost(size: int) -> float:
+        many = {"paths": [f"p{at}" for at in range(size)], "content": "abc def\n" * size}
+        edits = {"edits": [{"path": "a.cfg", "content": f"l{at}"} for at in range(size)]}
+        begun = time.process_time()
+        written(many)
+        written(edits)
+        return time.process_time() - begun
+
+    assert min(cost(16_000) for _ in range(3)) < 40 * max(min(cost(2_000) for _ in range(3)), 1e-3)
+
+
+def test_the_pieces_that_are_kept_do_not_depend_on_the_hash_seed() -> None:
+    arguments = {"path": "a", "old_string": "\n".join(f"old {at}" for at in range(60)), "new_string": "x"}
+    (one,) = written(arguments)
+    assert one.gone == sample((f"old {at}" for at in range(60)), len(one.gone))
 
 
 def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
