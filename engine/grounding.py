@@ -23,7 +23,7 @@ from .shown import LINES, Written, fit, joined, lines_by_name, sample, says_noth
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
-_FULL, _ONE = 16, 64  # so many of them are kept with all pieces of what was written, and with at least one
+_FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
 _NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEY = b"callgate.novelty"

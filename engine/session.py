@@ -359,6 +359,8 @@ class Session:
             env = Env(self._context, view, _Result(good, text, value))
             ground.signals.update(dict.fromkeys(grounds.shown(call.signals, env), True))
         call.named, call.signals, call.cleaners, call.known, call.said = [], [], [], "", []
+        call.since = call.moves = 0
+        call.relevant, call.trusted, call.exempt = False, True, False
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn

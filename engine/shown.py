@@ -47,6 +47,8 @@ _FAILED = re.compile(
 )
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
 _HIT = re.compile(r"^[ \t]*((?:[A-Za-z]:)?[^:\n]{1,4096}?):([^\n]*)$", re.MULTILINE)
+_PATCH = "*** Begin Patch"
+_PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*$")
 _NOTHING = re.compile(r"(?i:[\s.]*+(?:\(?no output\)?|null|none|undefined|\{\}|\[\])?[\s.]*+)\Z")
 
 
@@ -94,6 +96,11 @@ def written(arguments: Json) -> tuple[Written, ...]:
         while todo:
             here, depth = todo.pop()
             named = dict.fromkeys(composed(each) for each in _names(here) if each.strip())
+            for name, texts in _patched(here):
+                known = found.setdefault(composed(name), _Found())
+                pieces, gone = _pieces(texts)
+                known.pieces.update(dict.fromkeys(pieces))
+                known.gone.update(dict.fromkeys(gone))
             texts, below = _texts(here)
             pieces, gone = _pieces(texts) if named else ((), ())
             for name in named:
@@ -118,6 +125,24 @@ class _Found:
         self.pieces: dict[str, None] = {}
         self.gone: dict[str, None] = {}
         self.whole = False
+
+
+def _patched(node: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The files of a patch between `*** Begin Patch` and `*** End Patch`, with the lines of each."""
+    for value in node.values():
+        if type(value) is not str or _PATCH not in value:
+            continue
+        name, texts = "", list[tuple[str, str]]()
+        for line in value[value.index(_PATCH) :].splitlines():
+            found = _PATCHED.match(line)
+            if found is not None:
+                if name:
+                    yield name, texts
+                name, texts = found.group(1), []
+            elif line[:1] in ("+", "-"):
+                texts.append(("new_text" if line[0] == "+" else "old_text", line[1:]))
+        if name:
+            yield name, texts
 
 
 def _is_whole(node: dict[str, Any]) -> bool:

@@ -742,6 +742,25 @@ def test_the_pieces_that_are_kept_do_not_depend_on_the_hash_seed() -> None:
     assert one.gone == sample((f"old {at}" for at in range(60)), len(one.gone))
 
 
+def test_a_patch_names_its_files_and_what_it_writes_into_each() -> None:
+    patch = """*** Begin Patch
+*** Update File: a.cfg
+@@ [main]
+-timeout=10
++timeout=30
+*** Add File: sub/b.cfg
++x=1
+*** End Patch"""
+    turn = Turn()
+    turn.call("edit", {"input": patch})
+    assert turn.now.owed == ("a.cfg", "sub/b.cfg")
+    turn.read("sub/b.cfg", "x=1")
+    turn.read("a.cfg", "[main]\ntimeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read("a.cfg", "[main]\ntimeout=30")
+    assert turn.accepts("completion")
+
+
 def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
     turn = Turn(context={"cwd": "/repo", "tests": True})
     session = turn.session
