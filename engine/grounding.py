@@ -262,7 +262,7 @@ def observed(
         names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
         if not trusted or touches(result, names, cwd()) is None:
             return False
-    if says_nothing(result) and any(each.pieces or not each.seen for each in mine):
+    if any(each.pieces or not each.seen for each in mine) and says_nothing(result):
         return False  # where something was written there is something to be seen
     owed = [key for key in keys if key in state.targets and _can_settle(state.targets[key], since)]
     if not exempt and not _is_new(state, tool, cleaned, known, owed):
@@ -277,7 +277,8 @@ def observed(
 def _is_new(state: Grounding, tool: str, result: str, known: str, owed: list[str]) -> bool:
     """Was the result not seen before, since the last change? What settles a debt is another result."""
     said = "" if _SAYS_NOTHING.match(result) is None else known
-    text = f"{tool}\0{state.moves}\0{said}\0{' '.join(sorted(owed))}\0{result}"
+    settles = " ".join(sorted(owed)) if owed else ""
+    text = f"{tool}\0{state.moves}\0{said}\0{settles}\0{result}"
     data = text.encode("utf-8", "surrogatepass")
     digest = b2a_base64(blake2b(data, digest_size=_DIGEST, key=_KEY).digest(), newline=False).decode()
     digests = state.digests
@@ -311,6 +312,8 @@ def _settle(
     shows by name with what was written."""
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
+    if not state.mutations:
+        return
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
     found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if trusted else []
     hits: dict[str, list[str]] = {}

@@ -74,9 +74,8 @@ def _varying(hexadecimal: bool, process: bool, temporary: bool) -> re.Pattern[st
     ways += [f"(?<=[A-Z])(?:{'|'.join(_AFTER_LETTER)})"]
     ways += [_PROCESS] if process else []
     ways += [_TEMPORARY] if temporary else []
-    # Where a word begins is found sooner than what stands before a letter; a `/` begins none.
-    begin = rf"[{first}/](?<![\w.-].)" if temporary else rf"\b[{first}](?<![.-].)"
-    return re.compile(rf"{begin}(?:{'|'.join(ways)})(?![\w-])", re.ASCII)
+    first += "/" if temporary else ""
+    return re.compile(rf"[{first}](?<![\w.-].)(?:{'|'.join(ways)})(?![\w-])", re.ASCII)
 
 
 def normalize(text: str) -> str:

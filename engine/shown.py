@@ -38,12 +38,12 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
 _FAILED = re.compile(
-    r"\s*+(?:[^:\n]{1,255}: ){0,4}(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
+    r"\s*+(?:[^:\n]{1,255}+: ){0,4}(?:(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
     r"|command (?:not found|timed out)|permission denied|access denied|no such file or directory"
     r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
     r"|(?:the )?file [^\n]{0,255}?(?:does not exist|not found|exceeds)|exit code [1-9]|invalid arguments?\b"
     r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
-    r"|\w{1,64}(?:error|exception)\b)"
+    r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b)"
 )
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
 _HIT = re.compile(r"^[ \t]*((?:[A-Za-z]:)?[^:\n]{1,4096}?):([^\n]*)$", re.MULTILINE)
