@@ -26,7 +26,7 @@ TARGETS = 256  # changed targets of a turn
 _FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
 _NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
-_KEY = b"callgate.novelty"
+_KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -280,7 +280,9 @@ def _is_new(state: Grounding, tool: str, result: str, known: str, owed: list[str
     settles = " ".join(sorted(owed)) if owed else ""
     text = f"{tool}\0{state.moves}\0{said}\0{settles}\0{result}"
     data = text.encode("utf-8", "surrogatepass")
-    digest = b2a_base64(blake2b(data, digest_size=_DIGEST, key=_KEY).digest(), newline=False).decode()
+    keyed = _KEYED.copy()
+    keyed.update(data)
+    digest = b2a_base64(keyed.digest(), newline=False).decode()
     digests = state.digests
     at = digests.find(digest)
     while at >= 0 and at % _WIDTH:

@@ -204,7 +204,7 @@ class Session:
             good = told_good and call.admitted
             if call.admitted:
                 self._came_back(call, value, good)
-            for name in dict.fromkeys((call.sent, call.tool)):
+            for name in (call.tool,) if call.sent == call.tool else (call.sent, call.tool):
                 if name in turn.answered or len(turn.answered) < memory.DIGESTS:
                     turn.answered[name] = turn.answered.get(name, False) or good
             if good:

@@ -38,7 +38,7 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
 _FAILED = re.compile(
-    r"\s*+(?:[^:\n]{1,255}+: ){0,4}(?:(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
+    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
     r"|command (?:not found|timed out)|permission denied|access denied|no such file or directory"
     r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
     r"|(?:the )?file [^\n]{0,255}?(?:does not exist|not found|exceeds)|exit code [1-9]|invalid arguments?\b"
