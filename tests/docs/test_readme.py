@@ -59,8 +59,10 @@ def test_a_call_gives_the_verdict_that_is_shown() -> None:
     assert got == wanted
 
 
-def test_the_program_prints_what_its_comments_say() -> None:
-    program = block("python")
+def test_the_programs_print_what_their_comments_say() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 3
+    program = "\n".join(blocks)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(program, "README.md", "exec"), {})
