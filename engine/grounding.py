@@ -19,7 +19,7 @@ from .errors import InputError
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, Written, fit, joined, lines_by_name, sample, says_nothing, size_of, unseen
+from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample, says_nothing, size_of, unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
@@ -27,6 +27,7 @@ _FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was wri
 _NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
+_ALL = ""  # in the place of pieces: every one
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -168,10 +169,17 @@ def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> No
             False,
             sample(now.pieces, most),
             sample((*now.coming, *one.pieces), most),
-            sample((*now.going, *one.gone), most),
+            sample((*now.going, *_gone(now, one)), most),
             now.whole or one.whole,
             now.landed,
         )
+
+
+def _gone(target: Target, one: Written) -> tuple[str, ...]:
+    """What a change takes away of what has to be shown; what one line becomes in any case."""
+    if len(one.gone) == len(one.pieces) == 1:
+        return one.gone
+    return hitting(one.gone, (*target.pieces, *target.coming))
 
 
 def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
@@ -244,6 +252,7 @@ def observed(
     ok: bool,
     exempt: bool,
     cwd: Callable[[], Folded],
+    search: bool = False,
     said: Sequence[str] = (),
 ) -> bool:
     """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
@@ -252,7 +261,8 @@ def observed(
     touch something of a claim; else its result may, where it is `trusted`: a tool's own, and not what a
     command printed that reads nothing. `cleaned`: what tells the result from others, without what varies.
     `known`: stands for the arguments that the schema knows, where the result says nothing by itself.
-    `said`: what of the pieces the call itself said, which its result may only repeat.
+    `search`: its lines may begin with names. `said`: what of the pieces the call itself said, which its
+    result may only repeat.
     """
     if not ok or cleaned is None:
         return False
@@ -270,7 +280,7 @@ def observed(
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, keys, trusted, result, cwd, frozenset(said))
+    _settle(state, since, keys, search, result, cwd, frozenset(said))
     return True
 
 
@@ -305,7 +315,7 @@ def _settle(
     state: Grounding,
     since: int,
     keys: frozenset[str],
-    trusted: bool,
+    search: bool,
     result: str,
     cwd: Callable[[], Folded],
     said: frozenset[str],
@@ -317,7 +327,7 @@ def _settle(
     if not state.mutations:
         return
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
-    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if trusted else []
+    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if search else []
     hits: dict[str, list[str]] = {}
     if found and occurs_in(result, (name for key in found for name in open_ones[key].names)):
         for name, lines in lines_by_name(result).items():
@@ -336,12 +346,13 @@ def said(state: Grounding, texts: Iterable[str]) -> list[str]:
     whole = "\n".join(texts)
     pieces = dict.fromkeys(piece for each in state.targets.values() for piece in each.pieces)
     missing = set(unseen(pieces, whole)) if whole else set(pieces)
-    return [each for each in pieces if each not in missing][:LINES]
+    found = [each for each in pieces if each not in missing]
+    return found if len(found) <= LINES else [_ALL]
 
 
 def _left(target: Target, text: str, said: frozenset[str]) -> tuple[str, ...]:
     missing = unseen(target.pieces, text)
-    return tuple(each for each in target.pieces if each in missing or each in said)
+    return tuple(each for each in target.pieces if each in missing or each in said or _ALL in said)
 
 
 def debts(state: Grounding) -> tuple[str, ...]:

@@ -48,13 +48,15 @@ class Seen(Struct, frozen=True):
     """What a call is: it looks, or it `changes` something.
 
     `named`: what it reads or changes, as far as it says so. `texts`: what of it may touch a claim. `trusted`:
-    what comes back is of the tool, and not what the call itself said. `said`: what it may only repeat.
+    what comes back is of the tool, and not what the call itself said. `search`: its lines may begin with the
+    names of files of the working directory. `said`: what it may only repeat.
     """
 
     changes: bool
     named: tuple[Written, ...]
     texts: tuple[str, ...]
     trusted: bool = True
+    search: bool = False
     said: tuple[str, ...] = ()
 
 
@@ -108,7 +110,7 @@ class Grounds:
         """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
             if _fits(name, tool):
-                from .shell import mutates, reads, shows
+                from .shell import is_search, mutates, reads, shows
                 from .shell import targets as changed
 
                 command = get(arguments, segments)
@@ -118,17 +120,17 @@ class Grounds:
                 files = _there(changed(command) if changes else shows(command), arguments)
                 # What else a command prints may be what it was told to print.
                 named = tuple(Written(composed(each)) for each in files)
-                return Seen(changes, named, files if changes else reads(command), bool(files))
+                search = not changes and files == shows(command) and is_search(command)
+                texts = files if changes else reads(command)
+                return Seen(changes, named, texts, bool(files), search)
         named, texts = written(arguments), tuple(leaves(arguments))
         if any(_fits(each, tool) for each in self._listed["mutates"]):
             return Seen(True, named, texts)
         if any(_fits(each, tool) for each in self._listed["reads"]) or (known is not None and known.reads):
             # What the tool does not know it does not look at.
             named, texts = written(part), tuple(leaves(part))
-            names = {each.name for each in named}
-            return Seen(
-                False, named, texts, said=tuple(each for each in texts if composed(each) not in names)
-            )
+            search = all(each.name in (".", "./", self.cwd) for each in named)
+            return Seen(False, named, texts, True, search, texts)
         return Seen(True, named, texts)
 
     def is_exempt(self, tool: str) -> bool:

@@ -320,7 +320,7 @@ class Session:
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             call.relevant = grounding.touched(ground, seen.texts, cwd)
-            call.trusted = seen.trusted
+            call.trusted, call.search = seen.trusted, seen.search
             call.exempt = grounds.is_exempt(verdict.tool)
             call.cleaners = grounds.cleaners(verdict.tool)
             call.known = memory.digest_of(verdict.tool, part) or ""
@@ -352,6 +352,7 @@ class Session:
                 ok=good,
                 exempt=call.exempt,
                 cwd=self._home,
+                search=call.search,
                 said=call.said,
             )
         if call.signals and good and unmoved:
@@ -360,7 +361,7 @@ class Session:
             ground.signals.update(dict.fromkeys(grounds.shown(call.signals, env), True))
         call.named, call.signals, call.cleaners, call.known, call.said = [], [], [], "", []
         call.since = call.moves = 0
-        call.relevant, call.trusted, call.exempt = False, True, False
+        call.relevant, call.trusted, call.search, call.exempt = False, True, False, False
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn

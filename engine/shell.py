@@ -11,7 +11,7 @@ from .errors import InputError
 from .shellparts import is_read_only
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import changed, displayed, shown
+from .shelltargets import changed, displayed, searches, shown
 
 
 def mutates(command: str) -> bool:
@@ -51,6 +51,12 @@ def shows(command: str) -> tuple[str, ...]:
     """Those of `reads` where nothing but their lines comes out: no count, no text of the command's own."""
     parts = _read(command)
     return () if parts is None else displayed(parts)
+
+
+def is_search(command: str) -> bool:
+    """Is it one `grep` that prints nothing but lines, some of them after the names of their files?"""
+    parts = _read(command)
+    return parts is not None and searches(parts)
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

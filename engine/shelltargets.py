@@ -33,6 +33,7 @@ _PLAIN = {
     " --before-context --context --max-count --regexp",
     "sed": "-n --quiet --silent -E -r",
 }
+_NUMBER = re.compile(r"[+-]?[0-9]+[kKmM]?\Z|[atn]\Z")
 _RANGE = re.compile(r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p\Z")
 
 
@@ -142,12 +143,18 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
         command = known_command(part)
         if command is None or not _is_plain(command):
             return ()
-        if any(each.operator.startswith("<<") for each in part.redirects):
-            return ()
+        if part.assignments or any(each.operator not in ("<", ">") for each in part.redirects):
+            return ()  # nothing from elsewhere comes in, and no message of a fault goes out
     names = shown(looks)
     if folder is None:
         return names
     return tuple(name if name[0] in "/~" else f"{folder.rstrip('/')}/{name}" for name in names)
+
+
+def searches(parts: tuple[Command, ...]) -> bool:
+    """Is it one plain `grep`, whose lines may begin with the names of files?"""
+    command = known_command(parts[0]) if len(parts) == 1 else None
+    return command is not None and command.name == "grep" and bool(displayed(parts))
 
 
 def _folder(part: Command) -> str | None:
@@ -163,7 +170,12 @@ def _is_plain(command: Known) -> bool:
     if plain is None or (not command.arguments.operands and command.name == "sed"):
         return False
     allowed = plain.split()
-    if any(name not in allowed and not name[1:].isdecimal() for name, _ in command.arguments.options):
+    for name, value in command.arguments.options:
+        if name not in allowed and not name[1:].isdecimal():
+            return False
+        if value is not None and name not in ("-e", "--regexp") and not _NUMBER.match(value.text or ""):
+            return False  # it would be told in an error
+    if any(not word.text or word.text == "-" for word in command.arguments.operands):
         return False
     if command.name == "sed":
         return _RANGE.match(command.arguments.operands[0].text or "") is not None
@@ -208,7 +220,7 @@ def _files(command: Known, part: Command) -> Iterator[str]:
         at = 0
     files = operands[at:]
     if not files and command.program.filter:
-        yield from (each.word.text or "" for each in part.redirects if each.operator == "<")
+        yield from (each.word.text for each in part.redirects if each.operator == "<" and each.word.text)
     for word in files:
         if word.text and word.text != "-" and not (command.program.code == "awk" and "=" in word.text):
             yield word.text

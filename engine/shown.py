@@ -32,6 +32,7 @@ _PARTS = frozenset(
     }
 )
 _GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
+_TEXTS = _WHOLE | _PARTS | _GONE
 LINES = 16  # pieces of what was written that are kept of a target
 _PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
@@ -46,7 +47,9 @@ _FAILED = re.compile(
     r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b)"
 )
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
-_HIT = re.compile(r"^[ \t]*((?:[A-Za-z]:)?[^:\n]{1,4096}?):([^\n]*)$", re.MULTILINE)
+_HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):[0-9]+:([^\n]*)$", re.MULTILINE)
+_LEAST = 4  # characters
+_BROKEN = re.compile(r": (?:No such file or directory|Is a directory|Permission denied)$", re.MULTILINE)
 _PATCH = "*** Begin Patch"
 _PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*$")
 _NOTHING = re.compile(r"(?i:[\s.]*+(?:\(?no output\)?|null|none|undefined|\{\}|\[\])?[\s.]*+)\Z")
@@ -107,11 +110,11 @@ def written(arguments: Json) -> tuple[Written, ...]:
                 known = found.setdefault(name, _Found())
                 known.pieces.update(dict.fromkeys(pieces))
                 known.gone.update(dict.fromkeys(gone))
-                known.whole = known.whole or (not gone and _is_whole(here))
+                known.whole = known.whole or (bool(pieces) and not gone and _is_whole(here))
             if depth < _DEEPEST:
                 todo.extend((each, depth + 1) for each in reversed(below))
     return tuple(
-        Written(name, sample(each.pieces, LINES), sample(each.gone, LINES), each.whole)
+        Written(name, sample(each.pieces, LINES), tuple(each.gone), each.whole)
         for name, each in found.items()
     )
 
@@ -129,8 +132,8 @@ class _Found:
 
 def _patched(node: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """The files of a patch between `*** Begin Patch` and `*** End Patch`, with the lines of each."""
-    for value in node.values():
-        if type(value) is not str or _PATCH not in value:
+    for key, value in node.items():
+        if type(value) is not str or key in _TEXTS or _PATCH not in value:
             continue
         name, texts = "", list[tuple[str, str]]()
         for line in value[value.index(_PATCH) :].splitlines():
@@ -171,7 +174,7 @@ def _texts(node: dict[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, 
     while todo:
         here = todo.pop()
         for key, value in here.items():
-            if type(value) is str and key in (_WHOLE | _PARTS | _GONE):
+            if type(value) is str and key in _TEXTS:
                 texts.append((key, value))
             inside = value if type(value) is list else [value]
             for each in inside:
@@ -185,8 +188,7 @@ def _pieces(texts: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, .
     new = dict.fromkeys(line for key, text in texts if key not in _GONE for line in _lines(text))
     old = dict.fromkeys(line for key, text in texts if key in _GONE for line in _lines(text))
     pieces = [each for each in new if each not in old] or list(new)
-    gone = [each for each in old if each not in new]
-    return sample(pieces, LINES), sample(gone, LINES)
+    return sample(pieces, LINES), tuple(each for each in old if each not in new)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -224,16 +226,31 @@ def sample(pieces: Iterable[str], most: int) -> tuple[str, ...]:
 def joined(known: tuple[str, ...], one: Written, most: int) -> tuple[str, ...]:
     """What has to be shown after another change: what it writes, and what was there and still is.
 
-    A piece of which a part was taken away is another one now.
+    A piece of which a part was replaced is another one now, where it is known which.
     """
-    kept = () if one.whole else tuple(p for p in known if not any(gone in p for gone in one.gone))
+    kept: list[str] = []
+    if not one.whole and len(one.gone) == len(one.pieces) == 1:
+        old, new_one = one.gone[0], one.pieces[0]
+        kept = [fit(each.replace(old, new_one)[: 2 * _PIECE], _PIECE) for each in known]
+    elif not one.whole:
+        kept = [each for each in known if not any(_takes(gone, each) for gone in one.gone)]
     new = sample(one.pieces, most - min(len(kept), most // 2))
-    kept = sample([each for each in kept if each not in new], most - len(new))
-    return (*kept, *new)
+    return (*sample([each for each in kept if each not in new], most - len(new)), *new)
+
+
+def _takes(gone: str, piece: str) -> bool:
+    """Is a piece no more what it was where this was taken away? A brace alone stands in too many."""
+    return gone == piece or (len(gone) >= _LEAST and gone in piece)
+
+
+def hitting(gone: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """What of it was taken away from what is known."""
+    kept = tuple(known)
+    return tuple(each for each in gone if any(each in piece for piece in kept))
 
 
 def lines_by_name(text: str) -> dict[str, list[str]]:
-    """What a search shows, by the name at the head of each line (`name:`)."""
+    """What a search shows, by the name at the head of each line (`name:7:`)."""
     found: dict[str, list[str]] = {}
     for match in _HIT.finditer(text):
         found.setdefault(match.group(1), []).append(match.group(2))
@@ -282,7 +299,9 @@ def has_failed(value: Any, text: str, *, many: bool) -> bool:
             return True
     if _FAILED.match(text) is not None:
         return True
-    return many and any(_FAILED.match(line) is not None for line in text.splitlines())
+    if not many:
+        return False
+    return _BROKEN.search(text) is not None or any(map(_FAILED.match, text.splitlines()))
 
 
 def exit_code(value: Any) -> int | None:

@@ -33,9 +33,9 @@ class Call(msgspec.Struct, omit_defaults=True):
 
     `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
     the tick at which it started, and what `moves` there were; whether it `changes` something; the keys of
-    what it `named`; whether it is `relevant` to a claim, its result `trusted`, its tool `exempt`; `known`, a
-    digest of the arguments that the schema names; what was `said` in it; the numbers of the `normalize` and
-    `signal` statements.
+    what it `named`; whether it is `relevant` to a claim, its result `trusted`, a `search`, its tool `exempt`;
+    `known`, a digest of the arguments that the schema names; what was `said` in it; the numbers of the
+    `normalize` and `signal` statements.
     """
 
     sent: str
@@ -51,6 +51,7 @@ class Call(msgspec.Struct, omit_defaults=True):
     named: list[str] = []
     relevant: bool = False
     trusted: bool = True
+    search: bool = False
     exempt: bool = False
     known: str = ""
     said: list[str] = []

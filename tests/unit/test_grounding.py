@@ -17,7 +17,7 @@ from callgate.engine import grounding
 from callgate.engine.grounding import GateState, boundary_check, turn_loop
 from callgate.engine.normalizing import normalize
 from callgate.engine.relevance import home, touches
-from callgate.engine.shown import sample, written
+from callgate.engine.shown import lines_by_name, sample, written
 
 RULES = """
 ground {
@@ -759,6 +759,102 @@ def test_a_patch_names_its_files_and_what_it_writes_into_each() -> None:
     assert turn.now.owed == ("a.cfg",)
     turn.read("a.cfg", "[main]\ntimeout=30")
     assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("bash", {"command": "cat CHANGES"}, "a.cfg:1:timeout=30"),
+        ("bash", {"command": "cd /other && grep -n timeout a.cfg b.cfg"}, "a.cfg:1:timeout=30"),
+        ("bash", {"command": "grep -rn timeout .", "workdir": "/other"}, "a.cfg:1:timeout=30"),
+        ("grep", {"path": "/other"}, "a.cfg:1:timeout=30"),
+        ("read", {"path": "notes.md"}, "a.cfg:1:timeout=30"),
+        ("grep", {}, "a.cfg: timeout=30"),
+        ("bash", {"command": "head -n timeout=30 a.cfg 2>&1 | cat"}, "head: invalid number: 'timeout=30'"),
+        ("bash", {"command": "grep -A timeout=30 x a.cfg"}, "grep: timeout=30: invalid"),
+        (
+            "bash",
+            {"command": "cat a.cfg 'x{timeout=30'"},
+            "t\ncat: 'x{timeout=30': No such file or directory",
+        ),
+        ("bash", {"command": "cat a.cfg timeout=30*"}, "cat: 'timeout=30*': No such file or directory"),
+        ("bash", {"command": "cat a.cfg - < b.cfg"}, "timeout=30"),
+        ("bash", {"command": "LC_ALL=de_DE.UTF-8 cat a.cfg timeout=30"}, "timeout=30"),
+    ],
+)
+def test_names_in_a_text_that_is_no_search_of_the_folder_show_nothing(
+    tool: str, arguments: Any, result: str
+) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call(tool, arguments, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_a_grep_over_the_folder_shows_lines_by_name() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "sub/a.cfg", "newText": "timeout=30"})
+    turn.call("bash", {"command": "grep -rn timeout ."}, "./b.cfg:1:timeout=1\n./sub/a.cfg:7:timeout=30")
+    assert turn.accepts("completion")
+
+
+def test_what_a_short_edit_makes_of_a_line_has_to_be_shown() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("edit", {"path": "a.cfg", "old_string": "=", "new_string": ":="})
+    turn.read(result="timeout:=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="timeout:=30")
+    assert turn.accepts("completion")
+
+
+def test_an_empty_text_takes_no_debt_away() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    turn.call("write", {"path": "a.cfg", "content": "\n"})
+    turn.read(result="timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_a_long_part_that_was_replaced_is_not_looked_for() -> None:
+    lines = [f"line{number}x" for number in range(40)]
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": "\n".join(lines)})
+    turn.call("edit", {"path": "a.cfg", "old_string": "\n".join(lines[1:39]), "new_string": "new"})
+    turn.read(result="line0x\nnew\nline39x")
+    assert turn.accepts("completion")
+
+
+def test_a_call_that_says_very_much_shows_nothing_of_it() -> None:
+    lines = [f"la{number}" for number in range(16)]
+    turn = Turn()
+    turn.call("write", {"path": "b.cfg", "content": "\n".join(lines)})
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30"})
+    asked = "|".join([*lines, "timeout=30"])
+    turn.call("grep", {"path": "a.cfg", "about": asked}, f"No matches found for {asked} in a.cfg")
+    assert turn.now.owed == ("b.cfg", "a.cfg")
+
+
+def test_a_patch_in_a_text_that_is_written_names_nothing() -> None:
+    turn = Turn()
+    turn.call("write", {"path": "a.md", "content": "*** Begin Patch\n*** Update File: foo.py\n"})
+    assert turn.now.owed == ("a.md",)
+
+
+@pytest.mark.parametrize("arguments", [{"command": "cat < ''"}, {"command": "cat < ''", "workdir": "/repo"}])
+def test_a_file_without_a_name_is_none(arguments: Any) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    turn.call("bash", arguments, "text")
+    turn.call("bash", {"command": "cd /repo && cat < ''"}, "text")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_lines_of_blanks_are_looked_through_in_linear_time() -> None:
+    begun = time.process_time()
+    assert lines_by_name("a.cfg\n" + " " * 1_000_000) == {}
+    assert lines_by_name("x" * 1_000_000) == {}
+    assert time.process_time() - begun < 5
 
 
 def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
