@@ -161,7 +161,7 @@ def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> No
             state.others = True
             continue
         most = _most(state, key)
-        now = Target(shown_name(one.name)) if known is None else known
+        now = Target(_shown_name(one.name)) if known is None else known
         state.targets[key] = Target(
             now.name,
             None,
@@ -210,7 +210,7 @@ def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
         target.whole = target.landed = False
 
 
-def shown_name(name: str) -> str:
+def _shown_name(name: str) -> str:
     """A name as it is kept: short, and of characters that can be written."""
     return fit("".join(each if each.isprintable() else "?" for each in name[:_NAME]), _NAME)
 
@@ -223,9 +223,14 @@ def _most(state: Grounding, key: str) -> int:
     return LINES if rank < _FULL else int(rank < _ONE)
 
 
+def _about(state: Grounding) -> list[str]:
+    """What claims are about: the surface, and what this turn changed."""
+    return [*state.surface, *(name for each in state.targets.values() for name in each.names)]
+
+
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     """Do some texts touch anything that a claim is about?"""
-    names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
+    names = _about(state)
     if not names:
         return False
     kept = tuple(texts)
@@ -269,8 +274,7 @@ def observed(
     keys = frozenset(named)
     mine = [target for key, target in state.targets.items() if key in keys]
     if not (relevant or mine):
-        names = [*state.surface, *(name for each in state.targets.values() for name in each.names)]
-        if not trusted or touches(result, names, cwd()) is None:
+        if not trusted or touches(result, _about(state), cwd()) is None:
             return False
     if any(each.pieces or not each.seen for each in mine) and says_nothing(result):
         return False  # where something was written there is something to be seen
@@ -338,7 +342,7 @@ def _settle(
             target.seen = not target.pieces
         elif key in hits and not _left(target, "\n".join(hits[key]), said):
             target.seen, target.pieces = True, ()
-    state.verified = bool(state.mutations) and not debts(state)
+    state.verified = not debts(state)
 
 
 def said(state: Grounding, texts: Iterable[str]) -> list[str]:

@@ -35,7 +35,7 @@ from .condition import Closure, Env, Names, compile_condition
 from .grounding import SHIPPED, Preset
 from .ir import RuleSet
 from .normalizing import normalize
-from .plan import glob_matches, matches_model
+from .plan import is_named, matches_model
 from .relevance import composed
 from .selector import MISSING, get
 from .shown import Written, leaves, written
@@ -47,9 +47,9 @@ _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "working_
 class Seen(Struct, frozen=True):
     """What a call is: it looks, or it `changes` something.
 
-    `named`: what it reads or changes, as far as it says so. `texts`: what of it may touch a claim. `trusted`:
-    what comes back is of the tool, and not what the call itself said. `search`: its lines may begin with the
-    names of files of the working directory. `said`: what it may only repeat.
+    `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
+    `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
+    begin with the names of files of the working directory. `said`: what it may only repeat.
     """
 
     changes: bool
@@ -109,7 +109,7 @@ class Grounds:
     def see(self, tool: str, arguments: Json, known: Tool | None, part: Json) -> Seen:
         """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
-            if _fits(name, tool):
+            if is_named(name, tool):
                 from .shell import is_search, mutates, reads, shows
                 from .shell import targets as changed
 
@@ -117,31 +117,33 @@ class Grounds:
                 if type(command) is not str:
                     return Seen(True, (), ())
                 changes = mutates(command)
-                files = _there(changed(command) if changes else shows(command), arguments)
+                plain = changed(command) if changes else shows(command)
+                files = _there(plain, arguments)
                 # What else a command prints may be what it was told to print.
                 named = tuple(Written(composed(each)) for each in files)
-                search = not changes and files == shows(command) and is_search(command)
+                search = not changes and files == plain and is_search(command)
                 texts = files if changes else reads(command)
                 return Seen(changes, named, texts, bool(files), search)
-        named, texts = written(arguments), tuple(leaves(arguments))
-        if any(_fits(each, tool) for each in self._listed["mutates"]):
-            return Seen(True, named, texts)
-        if any(_fits(each, tool) for each in self._listed["reads"]) or (known is not None and known.reads):
-            # What the tool does not know it does not look at.
-            named, texts = written(part), tuple(leaves(part))
-            search = all(each.name in (".", "./", self.cwd) for each in named)
-            return Seen(False, named, texts, True, search, texts)
-        return Seen(True, named, texts)
+        reading = (known is not None and known.reads) or self._is_listed("reads", tool)
+        if not reading or self._is_listed("mutates", tool):
+            return Seen(True, written(arguments), ())
+        # What the tool does not know it does not look at.
+        named, texts = written(part), tuple(leaves(part))
+        search = all(each.name in (".", "./", self.cwd) for each in named)
+        return Seen(False, named, texts, True, search, texts)
 
     def is_exempt(self, tool: str) -> bool:
-        return any(_fits(each, tool) for each in self._listed["exempt"])
+        return self._is_listed("exempt", tool)
+
+    def _is_listed(self, word: str, tool: str) -> bool:
+        return any(is_named(each, tool) for each in self._listed[word])
 
     def cleaners(self, tool: str) -> list[int]:
         """The numbers of the `normalize` statements for a tool."""
         return [
             number
             for number, (names, _, _) in enumerate(self._normalize)
-            if any(_fits(each, tool) for each in names)
+            if any(is_named(each, tool) for each in names)
         ]
 
     def clean(self, cleaners: Iterable[int], text: str) -> str:
@@ -164,7 +166,8 @@ class Grounds:
         return [
             number
             for number, each in enumerate(self._signals)
-            if _fits(each.tool, tool) and (each.call is None or each.call(arguments, arguments, env) is True)
+            if is_named(each.tool, tool)
+            and (each.call is None or each.call(arguments, arguments, env) is True)
         ]
 
     def shown(self, numbers: Iterable[int], env: Env) -> list[str]:
@@ -281,17 +284,15 @@ def _there(files: tuple[str, ...], arguments: Json) -> tuple[str, ...]:
     where = [arguments[key] for key in _FOLDERS if key in arguments] if type(arguments) is dict else []
     if not where or where[0] is None:
         return files
+    from .shelltargets import within
+
     folder = where[0]
     if type(folder) is not str or not folder.startswith("/"):
         return ()
-    return tuple(each if each[0] in "/~" else f"{folder.rstrip('/')}/{each}" for each in files)
+    return within(folder, files)
 
 
 def _runs(command: str, program: str) -> bool | None:
     from .shell import runs
 
     return runs(command, program)
-
-
-def _fits(name: ToolName, tool: str) -> bool:
-    return glob_matches(name.text, tool) if name.glob else name.text == tool

@@ -20,7 +20,7 @@ from .definitions import check_unique
 from .errors import ContractViolation, ForcedToolUnavailable, InputError
 from .ir import RuleSet
 from .palette import Source, ToolPalette
-from .plan import glob_matches, matches_model
+from .plan import glob_matches, is_named, matches_model
 from .state import short
 
 
@@ -318,8 +318,7 @@ class _Run:
 
 def passes(statement: Filter, tool: str) -> bool:
     """Does a filter, by its own predicate, let a tool through?"""
-    named = any(glob_matches(each.text, tool) if each.glob else each.text == tool for each in statement.names)
-    return named is not statement.drops
+    return any(is_named(each, tool) for each in statement.names) is not statement.drops
 
 
 def _released(force: Force, known: Forced) -> str | None:
@@ -351,7 +350,3 @@ def _not_registered(force: _Standing, registered: tuple[str, ...]) -> ForcedTool
         registered,
         (force.rule,),
     )
-
-
-def _fits(name: ToolName, tool: str) -> bool:
-    return glob_matches(name.text, tool) if name.glob else name.text == tool

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Setting
 from ..rules.regex import compile_regex
+from ..rules.toolnames import ToolName
 from .condition import Closure, Env, Names, compile_condition
 from .domain import Limits
 from .envelope import FIXES
@@ -279,6 +280,11 @@ def _for_tool(names: Container[str], globs: tuple[str, ...], tool: str) -> bool:
 def glob_matches(glob: str, name: str) -> bool:
     """Does a glob (`*`, `?`) fit the whole name? Linear."""
     return glob == "*" or compile_glob(glob).fullmatch(name) is not None
+
+
+def is_named(name: ToolName, tool: str) -> bool:
+    """Is it the tool that a rule file names?"""
+    return glob_matches(name.text, tool) if name.glob else name.text == tool
 
 
 @lru_cache(1024)

@@ -146,8 +146,11 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
         if part.assignments or any(each.operator not in ("<", ">") for each in part.redirects):
             return ()  # nothing from elsewhere comes in, and no message of a fault goes out
     names = shown(looks)
-    if folder is None:
-        return names
+    return names if folder is None else within(folder, names)
+
+
+def within(folder: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The names, seen from outside of a folder."""
     return tuple(name if name[0] in "/~" else f"{folder.rstrip('/')}/{name}" for name in names)
 
 

@@ -101,15 +101,12 @@ def written(arguments: Json) -> tuple[Written, ...]:
             named = dict.fromkeys(composed(each) for each in _names(here) if each.strip())
             for name, texts in _patched(here):
                 known = found.setdefault(composed(name), _Found())
-                pieces, gone = _pieces(texts)
-                known.pieces.update(dict.fromkeys(pieces))
-                known.gone.update(dict.fromkeys(gone))
+                known.add(*_pieces(texts))
             texts, below = _texts(here)
             pieces, gone = _pieces(texts) if named else ((), ())
             for name in named:
                 known = found.setdefault(name, _Found())
-                known.pieces.update(dict.fromkeys(pieces))
-                known.gone.update(dict.fromkeys(gone))
+                known.add(pieces, gone)
                 known.whole = known.whole or (bool(pieces) and not gone and _is_whole(here))
             if depth < _DEEPEST:
                 todo.extend((each, depth + 1) for each in reversed(below))
@@ -128,6 +125,10 @@ class _Found:
         self.pieces: dict[str, None] = {}
         self.gone: dict[str, None] = {}
         self.whole = False
+
+    def add(self, pieces: Iterable[str], gone: Iterable[str]) -> None:
+        self.pieces.update(dict.fromkeys(pieces))
+        self.gone.update(dict.fromkeys(gone))
 
 
 def _patched(node: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:

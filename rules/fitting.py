@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..grammar.ast import Atom, Literal, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic
 from . import faults
-from .forms import Form
+from .forms import FORMS, Form
 from .shapes import Fields, Group, fit
 from .toolnames import LONGEST_NAME, ToolName
 
@@ -23,6 +25,22 @@ def read_form(statement: Statement, form: Form, file: str) -> tuple[Fields | Non
         found.append(faults.wrong_shape(statement, form, fields, file))
         return None, found
     return (None if found else fields), found
+
+
+def statements_of(
+    statement: Statement, block: str, file: str, found: list[Diagnostic]
+) -> Iterator[tuple[Statement, Fields]]:
+    """The statements in a block with their items by label; what is wrong with them is added to `found`."""
+    forms = FORMS[block]
+    for inner in items_and_block(statement, True)[1] or ():
+        form = forms.get(inner.word.text)
+        if form is None:
+            found.append(faults.unknown_statement(inner, block, forms, file))
+            continue
+        fields, wrong = read_form(inner, form, file)
+        found += wrong
+        if fields is not None:
+            yield inner, fields
 
 
 def items_and_block(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..grammar.ast import Pointer, Statement, Text
 from ..grammar.diagnostics import Diagnostic, Severity
 from . import faults
-from .fitting import items_and_block, read_form, read_tool_names
-from .forms import FORMS
+from .fitting import items_and_block, read_tool_names, statements_of
 from .grounds import (
     GroundBlock,
     GroundStatement,
@@ -27,17 +26,10 @@ def read_ground(statement: Statement, file: str) -> tuple[GroundBlock | None, li
     """Read the block of a `ground`; None with the errors of all its statements."""
     found: list[Diagnostic] = []
     statements: list[GroundStatement] = []
-    for inner in items_and_block(statement, True)[1] or ():
-        form = FORMS["ground"].get(inner.word.text)
-        if form is None:
-            found.append(faults.unknown_statement(inner, "ground", FORMS["ground"], file))
-            continue
-        fields, wrong = read_form(inner, form, file)
+    for inner, fields in statements_of(statement, "ground", file, found):
+        one, wrong = _ground(inner, fields, file)
         found += wrong
-        if fields is not None:
-            one, wrong = _ground(inner, fields, file)
-            found += wrong
-            statements.append(one)
+        statements.append(one)
     if any(fault.severity is Severity.ERROR for fault in found):
         return None, found
     return GroundBlock(tuple(statements), statement.span), found
@@ -70,21 +62,12 @@ def _ground(statement: Statement, fields: Fields, file: str) -> tuple[GroundStat
 
 def read_preset(statement: Statement, name: str, file: str) -> tuple[PresetBlock | None, list[Diagnostic]]:
     """Read a `preset`: with a block a definition, without one, the models that it is for."""
-    block = items_and_block(statement, True)[1]
-    if block is None:
+    if items_and_block(statement, True)[1] is None:
         return PresetBlock(name, families=statement.families, span=statement.span), []
     found: list[Diagnostic] = []
     numbers: dict[str, int] = {}
     strict = False
-    for inner in block:
-        form = FORMS["preset"].get(inner.word.text)
-        if form is None:
-            found.append(faults.unknown_statement(inner, "preset", FORMS["preset"], file))
-            continue
-        fields, wrong = read_form(inner, form, file)
-        found += wrong
-        if fields is None:
-            continue
+    for inner, fields in statements_of(statement, "preset", file, found):
         strict = strict or inner.word.text == "strict" or "strict" in fields
         for label in ("cap", "refill"):
             if label not in fields:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from ..grammar.ast import Statement, Word
 from ..grammar.diagnostics import Diagnostic, Severity
-from . import faults
-from .fitting import items_and_block, read_form, read_tool_names
-from .forms import FORMS
+from .fitting import read_tool_names, statements_of
 from .palettes import MOST_FORCED, Always, Filter, Force, PaletteBlock, PaletteStatement
 from .shapes import Fields
 
@@ -18,28 +16,21 @@ def read_palette(statement: Statement, name: str, file: str) -> tuple[PaletteBlo
     found: list[Diagnostic] = []
     statements: list[PaletteStatement] = []
     offers: list[Statement] = []
-    for inner in items_and_block(statement, True)[1] or ():
-        form = FORMS["palette"].get(inner.word.text)
-        if form is None:
-            found.append(faults.unknown_statement(inner, "palette", FORMS["palette"], file))
-            continue
-        fields, wrong = read_form(inner, form, file)
-        found += wrong
-        if fields is None:
-            continue
-        if form.word == "force":
+    for inner, fields in statements_of(statement, "palette", file, found):
+        word = inner.word.text
+        if word == "force":
             force, wrong = _force(inner, fields, file)
             found += wrong
             statements.append(force)
             continue
         names, wrong = read_tool_names(fields.groups["tool"], file)
         found += wrong + _misplaced(inner, fields, file)
-        if form.word == "always":
+        if word == "always":
             statements.append(Always(names, inner.span))
             continue
-        if form.word == "offer":
+        if word == "offer":
             offers.append(inner)
-        statements.append(Filter(names, form.word == "exclude", "hard" in fields, inner.span))
+        statements.append(Filter(names, word == "exclude", "hard" in fields, inner.span))
     if len(offers) > 1:
         message = f"`palette {name[:64]}` has two `offer`, so only what both name is offered"
         help_ = "join them with a comma, if each was to add tools"
