@@ -18,6 +18,7 @@ from .grounding import (
     THRESHOLD,
     Decision,
     Grounding,
+    Pending,
     Preset,
     change_ended,
     change_started,
@@ -201,21 +202,17 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
         state.last_mutation_step = state.current_step
     else:
         texts = tuple(leaves(args))
-        key = result_key(step.get("result"), text)
-        grounds = observed(
-            core,
-            tool=tool,
-            since=since,
+        key = result_key(step.get("result"))
+        cleaned = None if key is None else state.normalizers.get(tool, normalize)(key)
+        look = Pending(
+            since,
             named=[short_key(name, cwd) for name in targets(args)],
             relevant=touched(core, texts, cwd),
-            trusted=True,
-            result=text,
-            cleaned=None if key is None else state.normalizers.get(tool, normalize)(key),
-            known="\0".join(texts),
-            ok=ok and not has_failed(step.get("result"), text, many=False),
             exempt=tool in state.novelty_exempt,
-            cwd=lambda: cwd,
+            known="\0".join(texts),
         )
+        good = ok and not has_failed(step.get("result"), text, many=False)
+        grounds = good and observed(core, tool, look, text, cleaned, lambda: cwd)
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))
     return {"grounds_assertion": grounds, "grounds_completion": grounds and core.verified}

@@ -34,8 +34,8 @@ THRESHOLD = 0.5
 _OR_SAY = ", or say that it is unverified."
 
 _SAYS_NOTHING = re.compile(
-    r"(?i:[\s.!\"']*+(?:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(?no output\)?)?"
-    r"[\s.!\"']*+)\Z"
+    r"[\s.!\"']*+(?:\Z|(?=[odstfnODSTFN{[(])"
+    r"(?i:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(?no output\)?)[\s.!\"']*+\Z)"
 )
 Verifier: TypeAlias = Callable[[str, str], Any]
 
@@ -112,6 +112,32 @@ class Grounding(msgspec.Struct, omit_defaults=True):
     digests: str = ""  # of eight characters each
     surface: list[str] = []
     signals: dict[str, bool] = {}
+
+
+class Pending(msgspec.Struct, omit_defaults=True):
+    """A call that was let through and has no result yet.
+
+    `since`: the tick at which it started; `moves`: the starts and ends of changes until then, 0 where the
+    state was not a certain one. `changes`: it may change something. `named`: keys of what it touches.
+    `relevant`: its arguments touch something of a claim; else its result may, where it is `trusted`: a
+    tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
+    with names. `exempt`: its result counts again and again. `known`: stands for the arguments that the schema
+    knows, where the result says nothing by itself. `said`: what of the pieces the call itself said, which
+    its result may only repeat. `cleaners`, `signals`: numbers of `normalize` and `signal` statements.
+    """
+
+    since: int = 0
+    moves: int = 0
+    changes: bool = False
+    named: list[str] = []
+    relevant: bool = False
+    trusted: bool = True
+    search: bool = False
+    exempt: bool = False
+    known: str = ""
+    said: list[str] = []
+    cleaners: list[int] = []
+    signals: list[int] = []
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -245,55 +271,40 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
 
 def observed(
     state: Grounding,
-    *,
     tool: str,
-    since: int,
-    named: Iterable[str],
-    relevant: bool,
-    trusted: bool,
+    look: Pending,
     result: str,
     cleaned: str | None,
-    known: str,
-    ok: bool,
-    exempt: bool,
     cwd: Callable[[], Folded],
-    search: bool = False,
-    said: Sequence[str] = (),
 ) -> bool:
-    """A read came back: does it ground a claim? Pays back budget, clears a halt, settles what it shows.
+    """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
-    `since`: the tick at which the call started. `named`: keys of what it reads. `relevant`: its arguments
-    touch something of a claim; else its result may, where it is `trusted`: a tool's own, and not what a
-    command printed that reads nothing. `cleaned`: what tells the result from others, without what varies.
-    `known`: stands for the arguments that the schema knows, where the result says nothing by itself.
-    `search`: its lines may begin with names. `said`: what of the pieces the call itself said, which its
-    result may only repeat.
+    `cleaned`: what tells the result from others, without what varies; None where it has no text.
     """
-    if not ok or cleaned is None:
+    if cleaned is None:
         return False
-    keys = frozenset(named)
-    mine = [target for key, target in state.targets.items() if key in keys]
-    if not (relevant or mine):
-        if not trusted or touches(result, _about(state), cwd()) is None:
+    mine = {key: state.targets[key] for key in look.named if key in state.targets}
+    if not (look.relevant or mine):
+        if not look.trusted or touches(result, _about(state), cwd()) is None:
             return False
-    if any(each.pieces or not each.seen for each in mine) and says_nothing(result):
+    if mine and any(each.pieces or not each.seen for each in mine.values()) and says_nothing(result):
         return False  # where something was written there is something to be seen
-    owed = [key for key in keys if key in state.targets and _can_settle(state.targets[key], since)]
-    if not exempt and not _is_new(state, tool, cleaned, known, owed):
-        return False
+    if not look.exempt:
+        settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
+        if not _is_new(state, tool, cleaned, look.known, " ".join(sorted(settles)) if settles else ""):
+            return False
     state.grounded = True
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
-    _settle(state, since, keys, search, result, cwd, frozenset(said))
+    if state.mutations:
+        _settle(state, look, result, cwd)
     return True
 
 
-def _is_new(state: Grounding, tool: str, result: str, known: str, owed: list[str]) -> bool:
+def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) -> bool:
     """Was the result not seen before, since the last change? What settles a debt is another result."""
     said = "" if _SAYS_NOTHING.match(result) is None else known
-    settles = " ".join(sorted(owed)) if owed else ""
-    text = f"{tool}\0{state.moves}\0{said}\0{settles}\0{result}"
-    data = text.encode("utf-8", "surrogatepass")
+    data = f"{tool}\0{state.moves}\0{said}\0{settles}\0{result}".encode("utf-8", "surrogatepass")
     keyed = _KEYED.copy()
     keyed.update(data)
     digest = b2a_base64(keyed.digest(), newline=False).decode()
@@ -315,23 +326,14 @@ def _can_settle(target: Target, since: int) -> bool:
     return not target.seen and target.since is not None and target.since < since
 
 
-def _settle(
-    state: Grounding,
-    since: int,
-    keys: frozenset[str],
-    search: bool,
-    result: str,
-    cwd: Callable[[], Folded],
-    said: frozenset[str],
-) -> None:
+def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Folded]) -> None:
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
+    since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
-    if not state.mutations:
-        return
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
-    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if search else []
+    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if look.search else []
     hits: dict[str, list[str]] = {}
     if found and occurs_in(result, (name for key in found for name in open_ones[key].names)):
         for name, lines in lines_by_name(result).items():

@@ -20,7 +20,7 @@ from .definitions import Tools
 from .domain import Limits, value_fault
 from .engine import Engine, Registry
 from .errors import ContractViolation, InputError
-from .grounding import THRESHOLD, Decision, Verifier
+from .grounding import THRESHOLD, Decision, Pending, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
@@ -204,9 +204,9 @@ class Session:
             good = told_good and call.admitted
             if call.admitted:
                 self._came_back(call, value, good)
-            for name in (call.tool,) if call.sent == call.tool else (call.sent, call.tool):
-                if name in turn.answered or len(turn.answered) < memory.DIGESTS:
-                    turn.answered[name] = turn.answered.get(name, False) or good
+            _answer(turn, call.tool, good)
+            if call.sent != call.tool:
+                _answer(turn, call.sent, good)
             if good:
                 _latch(turn.after, call.tool, turn.full)
                 if call.tool not in self._state.after:
@@ -306,62 +306,48 @@ class Session:
         """A call was let through: what it changes is owed from now on, what it looks at is noted."""
         grounds, ground, cwd = self._grounds(), self._state.turn.ground, self._home()
         arguments = verdict.arguments
-        call.since = grounding.started(ground)
+        since = grounding.started(ground)
         for name in grounds.surface(arguments):
             if _is_plain(name) and name not in ground.surface and len(ground.surface) < memory.SURFACE:
                 ground.surface.append(name)
         part = self._engine.known_part(verdict.tool, arguments)
         seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part)
         named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
-        call.named = list(dict.fromkeys(key for key, _ in named))
-        call.changes = seen.changes
+        keys = list(dict.fromkeys(key for key, _ in named))
+        call.pending = pending = Pending(since, changes=seen.changes, named=keys)
         if seen.changes:
             grounding.change_started(ground, named)
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
-            call.relevant = grounding.touched(ground, seen.texts, cwd)
-            call.trusted, call.search = seen.trusted, seen.search
-            call.exempt = grounds.is_exempt(verdict.tool)
-            call.cleaners = grounds.cleaners(verdict.tool)
-            call.known = memory.digest_of(verdict.tool, part) or ""
-            call.said = grounding.said(ground, seen.said)
-        call.signals = grounds.shows(verdict.tool, arguments, env)
+            pending.relevant = grounding.touched(ground, seen.texts, cwd)
+            pending.trusted, pending.search = seen.trusted, seen.search
+            pending.exempt = grounds.is_exempt(verdict.tool)
+            pending.cleaners = grounds.cleaners(verdict.tool)
+            pending.known = memory.digest_of(verdict.tool, part) or ""
+            pending.said = grounding.said(ground, seen.said)
+        pending.signals = grounds.shows(verdict.tool, arguments, env)
         # A signal that was asked for while something changed is of no certain state.
-        call.moves = ground.moves if ground.active == int(seen.changes) else 0
+        pending.moves = ground.moves if ground.active == int(seen.changes) else 0
 
     def _came_back(self, call: Call, value: Json, good: bool) -> None:
         """The result of a call that was let through."""
+        pending, call.pending = call.pending, None
+        if pending is None:
+            return
         grounds, ground = self._grounds(), self._state.turn.ground
         text = value if type(value) is str else result_text(value)
-        good = good and not has_failed(value, text, many=len(call.named) > 1)
-        unmoved = ground.moves == call.moves
-        if call.changes:
-            grounding.change_ended(ground, call.named, ok=good)
-        else:
-            key = result_key(value, text)
-            grounding.observed(
-                ground,
-                tool=call.tool,
-                since=call.since,
-                named=call.named,
-                relevant=call.relevant,
-                trusted=call.trusted,
-                result=text,
-                cleaned=None if key is None else grounds.clean(call.cleaners, key),
-                known=call.known,
-                ok=good,
-                exempt=call.exempt,
-                cwd=self._home,
-                search=call.search,
-                said=call.said,
-            )
-        if call.signals and good and unmoved:
+        good = good and not has_failed(value, text, many=len(pending.named) > 1)
+        unmoved = ground.moves == pending.moves
+        if pending.changes:
+            grounding.change_ended(ground, pending.named, ok=good)
+        elif good:
+            key = text if type(value) is str else result_key(value)
+            cleaned = None if key is None else grounds.clean(pending.cleaners, key)
+            grounding.observed(ground, call.tool, pending, text, cleaned, self._home)
+        if pending.signals and good and unmoved:
             view = _View(self._state, None, self._state.turn.step)
             env = Env(self._context, view, _Result(good, text, value))
-            ground.signals.update(dict.fromkeys(grounds.shown(call.signals, env), True))
-        call.named, call.signals, call.cleaners, call.known, call.said = [], [], [], "", []
-        call.since = call.moves = 0
-        call.relevant, call.trusted, call.search, call.exempt = False, True, False, False
+            ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
@@ -484,6 +470,13 @@ def _known(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> i
     return counts.get(name, 0)
 
 
+def _answer(turn: Turn, name: str, good: bool) -> None:
+    """Note that a result came, as far as there is room for the name."""
+    known = turn.answered.get(name)
+    if known is not None or len(turn.answered) < memory.DIGESTS:
+        turn.answered[name] = known or good
+
+
 def _latch(after: list[str], name: str, full: list[str]) -> None:
     if name in after:
         return
@@ -566,10 +559,11 @@ def _is_glob(tool: str) -> bool:
 def _id(call_id: object) -> str:
     if type(call_id) is not str or not call_id or len(call_id) > memory.LONGEST_ID:
         raise InputError(f"a call's id is a text of 1 to {memory.LONGEST_ID} characters")
-    try:
-        call_id.encode()
-    except UnicodeEncodeError:
-        raise InputError("a call's id holds half of a surrogate pair") from None
+    if not call_id.isascii():
+        try:
+            call_id.encode()
+        except UnicodeEncodeError:
+            raise InputError("a call's id holds half of a surrogate pair") from None
     return memory.short(call_id)
 
 

@@ -39,7 +39,8 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
 _FAILED = re.compile(
-    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
+    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?=[aceintpfuACEINTPFU[<])"
+    r"(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
     r"|command (?:not found|timed out)|permission denied|access denied|no such file or directory"
     r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
     r"|(?:the )?file [^\n]{0,255}?(?:does not exist|not found|exceeds)|exit code [1-9]|invalid arguments?\b"
@@ -329,10 +330,10 @@ def result_text(value: Any) -> str:
     return "\n".join(leaves(value))
 
 
-def result_key(value: Any, text: str) -> str | None:
+def result_key(value: Any) -> str | None:
     """What tells one result from another: its text, or its JSON with sorted keys; None where it has none."""
     if type(value) is str:
-        return text
+        return value
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
     except Exception:  # no JSON value: nothing that could be told apart

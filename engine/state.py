@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .errors import InputError
-from .grounding import Grounding
+from .grounding import Grounding, Pending
 
 VERSION = 1
 CALLS = 128  # calls of a turn that wait for a result, or had one
@@ -31,11 +31,8 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 class Call(msgspec.Struct, omit_defaults=True):
     """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
 
-    `repeats` and `count`: what conditions saw of it when it was first told. Until its result comes: `since`,
-    the tick at which it started, and what `moves` there were; whether it `changes` something; the keys of
-    what it `named`; whether it is `relevant` to a claim, its result `trusted`, a `search`, its tool `exempt`;
-    `known`, a digest of the arguments that the schema names; what was `said` in it; the numbers of the
-    `normalize` and `signal` statements.
+    `repeats` and `count`: what conditions saw of it when it was first told. `pending`: what its result is
+    for, until it comes; None where it has nothing to show.
     """
 
     sent: str
@@ -45,18 +42,7 @@ class Call(msgspec.Struct, omit_defaults=True):
     answered: bool = False
     repeats: Count | None = 0
     count: Count | None = 0
-    since: Count = 0
-    changes: bool = False
-    moves: Count = 0
-    named: list[str] = []
-    relevant: bool = False
-    trusted: bool = True
-    search: bool = False
-    exempt: bool = False
-    known: str = ""
-    said: list[str] = []
-    cleaners: list[int] = []
-    signals: list[int] = []
+    pending: Pending | None = None
 
 
 class Turn(msgspec.Struct, omit_defaults=True):
@@ -122,8 +108,10 @@ class _Versioned(msgspec.Struct):
 
 def short(name: str) -> str:
     """A name as it is kept: itself, or a digest where it is long or no text that could be written."""
+    if name.isascii() and len(name) <= _SHORT:
+        return name
     data = name.encode("utf-8", "surrogatepass")
-    if len(data) <= _SHORT and (name.isascii() or data == name.encode("utf-8", "replace")):
+    if len(data) <= _SHORT and data == name.encode("utf-8", "replace"):
         return name
     return f"#{blake2b(data, digest_size=12).hexdigest()}"
 
