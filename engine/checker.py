@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from ..grammar.ast import STAR, Json, Pointer
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
+from ..grammar.pointer import pointer_text
 from ..grammar.span import Span
+from ..rules.grounds import Shell, Signal, Surface
 from ..rules.kind import Phase
 from ..rules.reader import check_rule
 from .conditioncheck import check_condition
+from .groundcheck import tools_of
 from .palettecheck import check_palette_tools
 from .places import View
 from .schema import Schema
 from .selector import pointer
 from .tools import Tool
-from .units import Unit, Written, changing_tools, is_glob, name_text
+from .units import Unit, Written
 
 
 def check_tools(
@@ -42,7 +47,7 @@ def check_tools(
                 if tool is not None and tool.schema is not None:
                     found += _check(item, tool.name, tool.schema.root, unit, lets)
     if registered is not None:
-        found += _unknown_in_ground(unit, registered)
+        found += _check_grounds(unit, registered, lets)
         for palette in unit.palettes:
             found += check_palette_tools(palette, offers, unit.file)
     return list(dict.fromkeys(found))
@@ -59,11 +64,53 @@ def _own_tools(unit: Unit) -> dict[str, Tool]:
     }
 
 
-def _unknown_in_ground(unit: Unit, tools: Mapping[str, Tool]) -> Iterator[Diagnostic]:
-    """A misspelt tool under `mutates` or `shell` is not known to change things."""
-    for atom in changing_tools(unit):
-        if not is_glob(atom) and name_text(atom) not in tools:
-            yield _unknown_tool(name_text(atom), atom.span, tools, unit.file)
+def _check_grounds(unit: Unit, tools: Mapping[str, Tool], lets: Mapping[str, Json]) -> Iterator[Diagnostic]:
+    """The tools that `ground` blocks name, and the places of their arguments."""
+    for ground in unit.grounds:
+        for name in tools_of(ground):
+            if not name.glob and name.text not in tools:
+                yield _unknown_tool(name.text, name.span, tools, unit.file)
+        for each in ground.statements:
+            if isinstance(each, Surface):
+                yield from _unknown_anywhere(each, tools, unit.file)
+            elif isinstance(each, Shell | Signal) and not each.tool.glob:
+                schema = tools[each.tool.text].schema if each.tool.text in tools else None
+                if schema is not None:
+                    yield from _ground_places(each, schema.root, lets, unit.file)
+
+
+def _ground_places(
+    statement: Shell | Signal, root: View, lets: Mapping[str, Json], file: str
+) -> Iterator[Diagnostic]:
+    if isinstance(statement, Shell):
+        for found in _unknown_field(statement.command, statement.tool.text, root, file):
+            yield replace(found, severity=Severity.WARNING)  # then each call counts as a change
+    elif statement.condition is not None:
+        wrong = check_condition(
+            statement.condition,
+            lets=lets,
+            place_types=None,
+            declares=lambda selector: declared(selector, root),
+            effect=None,
+            file=file,
+            results=True,
+        )
+        yield from (each for each in wrong if each.code == "G104")
+
+
+def _unknown_anywhere(surface: Surface, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:
+    """A place that no tool has; a tool without a schema may have any."""
+    schemas = [tool.schema for tool in tools.values()]
+    for selector in surface.selectors:
+        if not any(schema is None or declared(selector, schema.root) is True for schema in schemas):
+            message = f"no tool has the field `{pointer_text(selector.segments)}`"
+            proposals = {
+                found
+                for schema in schemas
+                if schema is not None and isinstance(found := declared(selector, schema.root), str)
+            }
+            help_ = f"did you mean `{min(proposals)}`?" if proposals else ""
+            yield Diagnostic("G104", message, selector.span, Severity.WARNING, help_, file)
 
 
 def _unknown_tools(item: Written, tools: Mapping[str, Tool], file: str) -> Iterator[Diagnostic]:

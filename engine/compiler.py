@@ -39,8 +39,8 @@ from ..rules.versions import admits, admits_newer
 from . import ir
 from .conditioncheck import check_condition
 from .errors import SchemaError
-from .groundcheck import check_ground
-from .grounding import SHIPPED, Preset
+from .gatevalues import SHIPPED, Preset
+from .groundcheck import check_ground, check_together, signals_of
 from .packs import Library
 from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
@@ -147,6 +147,9 @@ class Compiler:
             tuple(ir.Ground(each, values[id(unit)]) for unit in units for each in unit.grounds),
             self._presets(units),
         )
+        signals = [name for unit in units for name in signals_of(unit.grounds)]
+        for unit in units:
+            self.found += check_together(unit.grounds, signals, unit.file)
         return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
 
     # One file ---------------------------------------------------------------------------------
@@ -518,9 +521,13 @@ class Compiler:
         """For which models which preset holds. A name is the file's own, `pack/name`, or a shipped one."""
         found: list[ir.PresetRule] = []
         for unit in units:
-            for each in unit.presets:
+            for number, each in enumerate(unit.presets):
                 if each.cap is not None and each.families is None:
                     continue  # a definition alone
+                if any(_same_preset_models(each, other) for other in unit.presets[:number]):
+                    message = "a preset for the same models stands above, and that one holds"
+                    warning = Diagnostic("G105", message, each.span, Severity.WARNING, "keep one", unit.file)
+                    self.found.append(warning)
                 preset = self._preset(unit, each)
                 if preset is None:
                     known = [*SHIPPED, *(other.name for other in unit.presets if other.cap is not None)]
@@ -578,6 +585,13 @@ def _share(one: ToolBlock, other: ToolBlock) -> bool:
 
 def _defines(one: PresetBlock, other: PresetBlock) -> bool:
     return one.name == other.name and one.cap is not None
+
+
+def _same_preset_models(one: PresetBlock, other: PresetBlock) -> bool:
+    """Do both say for which models a preset holds, and do so for the same ones?"""
+    if one.families is None or other.families is None:
+        return one.families is other.families and one.cap is None and other.cap is None
+    return bool({name_text(each) for each in one.families} & {name_text(each) for each in other.families})
 
 
 def _same_models(one: Policy, other: Policy) -> bool:

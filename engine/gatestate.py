@@ -12,14 +12,11 @@ from typing import Any
 import msgspec
 
 from .errors import InputError
+from .gatevalues import SHIPPED, Grounding, Pending, Preset
 from .grounding import (
     LEGAL_NEXT,
-    SHIPPED,
     THRESHOLD,
     Decision,
-    Grounding,
-    Pending,
-    Preset,
     change_ended,
     change_started,
     finish,
@@ -169,6 +166,8 @@ def turn_loop(
     cwd = home(state.cwd)
     trace: list[tuple[str, Any]] = []
     for step in script:
+        if not isinstance(step, Mapping):
+            raise InputError(f"a step is an object with a `type`, not `{type(step).__name__}`")
         kind = step.get("type")
         if kind == "reasoning":
             trace.append(("reasoning" if reason(core) else "refused_reasoning", None))
@@ -197,7 +196,7 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
     grounds = False
     if step.get("mutating"):
         named = [(short_key(each.name, cwd), each) for each in written(args)]
-        change_started(core, named)
+        change_started(core, tool if type(tool) is str else "", named)
         change_ended(core, [key for key, _ in named], ok=ok)
         state.last_mutation_step = state.current_step
     else:
@@ -234,14 +233,16 @@ def _back(core: Grounding, state: GateState) -> None:
 
 def _finish(core: Grounding, attempt: Any, state: GateState, verifier: Callable[..., Any] | None) -> Decision:
     if not isinstance(attempt, Mapping):
-        raise InputError("a claim is an object with `claim_type` and `content`")
+        raise InputError(
+            "a claim, the `attempt` of a terminal step, is an object with `claim_type` and `content`"
+        )
     asked = None if verifier is None else lambda _claim, _text: verifier(attempt, state)
     text = attempt.get("content")
     return finish(
         core,
         attempt.get("claim_type"),
         text if type(text) is str else "",
-        tuple(state.goal_predicates),
+        dict.fromkeys(state.goal_predicates, ""),
         asked,
         state.verify_threshold,
     )

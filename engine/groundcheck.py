@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
-from ..rules.grounds import GroundBlock, Listed, Require, Shell, Signal
+from ..rules.grounds import GroundBlock, GroundStatement, Listed, Normalize, Require, Shell, Signal
 from ..rules.toolnames import ToolName
 from .conditioncheck import check_condition
 from .grounds import looks_at_call, looks_at_result, parts_of
@@ -14,22 +14,50 @@ from .palettecheck import no_call
 
 
 def check_ground(ground: GroundBlock, lets: Mapping[str, Json], file: str) -> list[Diagnostic]:
-    """What is wrong with the statements of one block."""
+    """What is wrong with the conditions of one block."""
     found: list[Diagnostic] = []
-    signals = [each.name for each in ground.statements if isinstance(each, Signal)]
     for each in ground.statements:
         if isinstance(each, Signal) and each.condition is not None:
             found += _signal(each, lets, file)
-        elif isinstance(each, Require):
-            if each.condition is not None:
-                found += no_call(each.condition, lets, file)
-            for name in each.signals:
-                if name not in signals:
-                    near = nearest(name, signals)
-                    help_ = f"did you mean `{near}`?" if near else "add `signal NAME from TOOL when …`"
-                    message = f"no `signal` of this block is called `{name[:64]}`"
-                    found.append(Diagnostic("G606", message, each.span, Severity.WARNING, help_, file))
-    return found + list(_twice(ground, file))
+        elif isinstance(each, Require) and each.condition is not None:
+            found += no_call(each.condition, lets, file)
+    return found
+
+
+def check_together(
+    grounds: Sequence[GroundBlock], signals: Collection[str], file: str
+) -> Iterator[Diagnostic]:
+    """What is wrong between the statements of all blocks of a file. `signals`: those of all files."""
+    yield from _twice(grounds, file)
+    for each in _statements(grounds):
+        for name in each.signals if isinstance(each, Require) else ():
+            if name not in signals:
+                near = nearest(name, signals)
+                help_ = f"did you mean `{near}`?" if near else "add `signal NAME from TOOL when …`"
+                message = f"no `signal` is called `{name[:64]}`, so no completion is ever accepted"
+                yield Diagnostic("G606", message, each.span, Severity.WARNING, help_, file)
+
+
+def signals_of(grounds: Iterable[GroundBlock]) -> list[str]:
+    """The names that the blocks give signals."""
+    return [each.name for each in _statements(grounds) if isinstance(each, Signal)]
+
+
+def tools_of(ground: GroundBlock) -> Iterator[ToolName]:
+    """Every tool that a block names."""
+    for each in ground.statements:
+        match each:
+            case Listed() | Normalize():
+                yield from each.names
+            case Shell() | Signal():
+                yield each.tool
+            case _:
+                pass
+
+
+def _statements(grounds: Iterable[GroundBlock]) -> Iterator[GroundStatement]:
+    for ground in grounds:
+        yield from ground.statements
 
 
 def _signal(signal: Signal, lets: Mapping[str, Json], file: str) -> Iterator[Diagnostic]:
@@ -48,11 +76,11 @@ def _signal(signal: Signal, lets: Mapping[str, Json], file: str) -> Iterator[Dia
             )
 
 
-def _twice(ground: GroundBlock, file: str) -> Iterator[Diagnostic]:
+def _twice(grounds: Sequence[GroundBlock], file: str) -> Iterator[Diagnostic]:
     """A tool that reads and changes: it counts as changing."""
-    reads = {name.text for each in ground.statements if isinstance(each, Listed) and each.word == "reads"
+    reads = {name.text for each in _statements(grounds) if isinstance(each, Listed) and each.word == "reads"
              for name in each.names}  # fmt: skip
-    for each in ground.statements:
+    for each in _statements(grounds):
         names: tuple[ToolName, ...] = ()
         if isinstance(each, Listed) and each.word == "mutates":
             names = each.names

@@ -16,128 +16,28 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .errors import InputError
+from .gatevalues import NAME, Grounding, Pending, Preset, Target
+from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample, says_nothing, size_of, unseen
+from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample, says_nothing, unseen
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
 _FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
-_NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
 _ALL = ""  # in the place of pieces: every one
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
-_OR_SAY = ", or say that it is unverified."
 
 _SAYS_NOTHING = re.compile(
     r"[\s.!\"']*+(?:\Z|(?=[odstfnODSTFN{[(])"
     r"(?i:ok|okay|done|success|successful|true|false|null|none|\{\}|\[\]|\(?no output\)?)[\s.!\"']*+\Z)"
 )
 Verifier: TypeAlias = Callable[[str, str], Any]
-
-
-class Preset(msgspec.Struct, frozen=True):
-    """How patient the gate is. Raises InputError unless 1 <= refill < cap."""
-
-    cap: int = 6
-    refill: int = 2
-    strict: bool = False
-
-    def __post_init__(self) -> None:
-        whole = type(self.cap) is int and type(self.refill) is int and type(self.strict) is bool
-        if not whole or not 1 <= self.refill < self.cap:
-            raise InputError("a preset has whole numbers with 1 <= refill < cap, and strict true or false")
-
-
-SHIPPED: Mapping[str, Preset] = {
-    "default": Preset(6, 2),
-    "skipper": Preset(5, 2, True),
-    "diverger": Preset(4, 1),
-}
-
-
-class Target(msgspec.Struct, omit_defaults=True):
-    """Something that this turn changed.
-
-    `since`: the tick at which its last change ended; None while one runs, `running` of them. `seen`: it was
-    read after that. `pieces`: what was written and not shown yet. Of changes that run: what they write
-    (`coming`), take away (`going`), whether one replaces everything (`whole`), and whether one of them came
-    back with a good result (`landed`).
-    """
-
-    name: str
-    since: int | None = None
-    running: int = 0
-    seen: bool = False
-    pieces: tuple[str, ...] = ()
-    coming: tuple[str, ...] = ()
-    going: tuple[str, ...] = ()
-    whole: bool = False
-    landed: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name, where it is whole, to be looked for in texts."""
-        return (self.name,) if size_of(self.name) <= _NAME - 4 and "?" not in self.name else ()
-
-
-class Grounding(msgspec.Struct, omit_defaults=True):
-    """What the gate knows of a turn. `tick` orders the starts and ends of calls.
-
-    `moves`: starts and ends of changes, `active`: those that run. `anything`: a change that named nothing
-    ended at this tick, and no relevant read came after it; -1 while one runs, `running` of them. `others`:
-    there were more targets than are kept. `signals`: by name, true where not stale.
-    """
-
-    budget: int = 6
-    cap: int = 6
-    refill: int = 2
-    strict: bool = False
-    tick: int = 0
-    mutations: int = 0
-    moves: int = 0
-    active: int = 0
-    halted: bool = False
-    refused: bool = False
-    grounded: bool = False
-    verified: bool = False
-    anything: int | None = None
-    running: int = 0
-    others: bool = False
-    targets: dict[str, Target] = {}
-    digests: str = ""  # of eight characters each
-    surface: list[str] = []
-    signals: dict[str, bool] = {}
-
-
-class Pending(msgspec.Struct, omit_defaults=True):
-    """A call that was let through and has no result yet.
-
-    `since`: the tick at which it started; `moves`: the starts and ends of changes until then, 0 where the
-    state was not a certain one. `changes`: it may change something. `named`: keys of what it touches.
-    `relevant`: its arguments touch something of a claim; else its result may, where it is `trusted`: a
-    tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
-    with names. `exempt`: its result counts again and again. `known`: stands for the arguments that the schema
-    knows, where the result says nothing by itself. `said`: what of the pieces the call itself said, which
-    its result may only repeat. `cleaners`, `signals`: numbers of `normalize` and `signal` statements.
-    """
-
-    since: int = 0
-    moves: int = 0
-    changes: bool = False
-    named: list[str] = []
-    relevant: bool = False
-    trusted: bool = True
-    search: bool = False
-    exempt: bool = False
-    known: str = ""
-    said: list[str] = []
-    cleaners: list[int] = []
-    signals: list[int] = []
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -168,7 +68,7 @@ def started(state: Grounding) -> int:
     return state.tick
 
 
-def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> None:
+def change_started(state: Grounding, tool: str, named: Sequence[tuple[str, Written]]) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
     `named`: keys of the targets, with what is written there.
@@ -181,6 +81,7 @@ def change_started(state: Grounding, named: Sequence[tuple[str, Written]]) -> No
     if not named:
         state.anything = -1
         state.running += 1
+        state.unnamed = _shown_name(tool)
     for key, one in named:
         known = state.targets.get(key)
         if known is None and len(state.targets) >= TARGETS:
@@ -238,7 +139,7 @@ def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
 
 def _shown_name(name: str) -> str:
     """A name as it is kept: short, and of characters that can be written."""
-    return fit("".join(each if each.isprintable() else "?" for each in name[:_NAME]), _NAME)
+    return fit("".join(each if each.isprintable() else "?" for each in name[:NAME]), NAME)
 
 
 def _most(state: Grounding, key: str) -> int:
@@ -381,11 +282,13 @@ def finish(
     state: Grounding,
     claim: object,
     text: str,
-    required: tuple[str, ...] = (),
+    required: Mapping[str, str],
     verifier: Verifier | None = None,
     threshold: float = THRESHOLD,
 ) -> Decision:
     """Is a claim let out? A rejected one halts; `unverified` always works.
+
+    `required`: the signals that a completion needs, with the tools that give them.
 
     Raises:
         InputError: it is no claim; nothing is let out, and nothing is changed.
@@ -401,19 +304,21 @@ def finish(
     judged = claim
     if claim == "none" or (claim == "assertion" and state.mutations):
         judged = "completion"
-    owed = debts(state) + tuple(name for name in required if not state.signals.get(name))
+    missing = {name: tool for name, tool in required.items() if not state.signals.get(name)}
+    owed = (*debts(state), *missing)
     if judged == "assertion":
         good = state.verified if state.strict else state.grounded
     else:
         good = state.verified and not owed
     if state.budget <= 0 or not good:
-        return _rejected(state, claim, judged, owed)
+        state.halted = state.refused = True
+        return Decision(False, claim, owed, LEGAL_NEXT, refusal(state, claim, judged, owed, missing))
     if verifier is not None:
         doubt = _doubt(verifier, claim, text, threshold)
         if doubt is not None:
             score = doubt[0]
             state.halted = state.refused = True
-            message = f"The claim could not be confirmed. Look again at what it is about{_OR_SAY}"
+            message = f"The claim could not be confirmed. Look again at what it is about, {OR_SAY}"
             return Decision(False, claim, owed, LEGAL_NEXT, message, True, score)
     state.halted = state.refused = False
     return Decision(True, claim)
@@ -421,18 +326,6 @@ def finish(
 
 def _shown(claim: object) -> str:
     return f"`{claim[:64]}`" if type(claim) is str else f"`{type(claim).__name__}`"
-
-
-def _rejected(state: Grounding, claim: str, judged: str, owed: tuple[str, ...]) -> Decision:
-    state.halted = state.refused = True
-    if owed and judged == "completion":
-        listed = ", ".join(f"`{each[:120]}`" for each in owed[:8])
-        message = f"This is not shown yet: {listed}. Read what was changed after its last change{_OR_SAY}"
-    elif state.budget <= 0:
-        message = f"Nothing new was looked at for too long. Look at what the claim is about{_OR_SAY}"
-    else:
-        message = f"Nothing that was looked at in this turn shows it. Look at what it is about{_OR_SAY}"
-    return Decision(False, claim, owed, LEGAL_NEXT, message)
 
 
 def _doubt(verifier: Verifier, claim: str, text: str, threshold: float) -> tuple[float | None] | None:

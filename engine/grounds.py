@@ -32,7 +32,7 @@ from ..rules.grounds import Listed, Normalize, Require, Shell, Signal, Surface
 from ..rules.regex import compile_regex
 from ..rules.toolnames import ToolName
 from .condition import Closure, Env, Names, compile_condition
-from .grounding import SHIPPED, Preset
+from .gatevalues import SHIPPED, Preset
 from .ir import RuleSet
 from .normalizing import normalize
 from .plan import is_named, matches_model
@@ -84,6 +84,7 @@ class Grounds:
         self._signals: list[_Signal] = []
         self._requires: list[_Require] = []
         self._surface: list[tuple[Segment, ...]] = []
+        self._givers: dict[str, str] = {}  # the first tool of each signal
         for ground in rules.grounds:
             names = Names("", model, ground.lets, None, _runs)
             cwd = ground.lets.get("cwd")
@@ -98,6 +99,7 @@ class Grounds:
                         self._normalize.append((each.names, compile_regex(each.pattern), each.text))
                     case Signal():
                         self._signals.append(_signal(each, names))
+                        self._givers.setdefault(each.name, each.tool.text)
                     case Require():
                         needed = None
                         if each.condition is not None:
@@ -175,13 +177,14 @@ class Grounds:
         fitting = (self._signals[number] for number in numbers if number < len(self._signals))
         return [each.name for each in fitting if each.result is None or each.result(None, None, env) is True]
 
-    def required(self, env: Env) -> tuple[str, ...]:
-        """The signals that a completion needs; where that is not known, it needs them."""
-        found: dict[str, None] = {}
+    def required(self, env: Env) -> dict[str, str]:
+        """The signals that a completion needs, with the tools that give them; where that is not known, it
+        needs them."""
+        found: dict[str, str] = {}
         for each in self._requires:
             if each.condition is None or each.condition(None, None, env) is not False:
-                found.update(dict.fromkeys(each.signals))
-        return tuple(found)
+                found.update((name, self._givers.get(name, "")) for name in each.signals)
+        return found
 
 
 def parts_of(condition: Condition, *, unless: bool = False) -> list[Condition]:

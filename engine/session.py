@@ -20,7 +20,8 @@ from .definitions import Tools
 from .domain import Limits, value_fault
 from .engine import Engine, Registry
 from .errors import ContractViolation, InputError
-from .grounding import THRESHOLD, Decision, Pending, Verifier
+from .gatevalues import Pending
+from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
@@ -39,7 +40,13 @@ T = TypeVar("T")
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """A snapshot of a session: the turn, its requests, the gate's budget, what a completion still needs."""
+    """A snapshot of a session.
+
+    `turn`: user messages so far; `step`: requests of this turn. `budget` and its `cap`; `halted`: a claim was
+    refused, and nothing was looked at since. `grounded`: something that was looked at shows an assertion;
+    `verified`: everything changed was looked at since. `owed`: what a completion still needs to have read, by
+    name; `missing_signals`: what it still needs to be shown.
+    """
 
     turn: int
     step: int
@@ -49,7 +56,7 @@ class Progress(msgspec.Struct, frozen=True):
     grounded: bool
     verified: bool
     owed: tuple[str, ...]
-    signals: tuple[str, ...]
+    missing_signals: tuple[str, ...]
 
 
 class Session:
@@ -72,6 +79,8 @@ class Session:
         threshold: float = THRESHOLD,
         store: Store | None = None,
     ) -> None:
+        if store is not None and not callable(getattr(store, "update", None)):
+            raise InputError(f"a store is made by `open_store(URL)`; `{type(store).__name__}` is none")
         if store is not None and (id is None or state is not None):
             raise InputError("a session in a store has an id, and its state from there")
         if verifier is not None and not callable(verifier):
@@ -183,11 +192,12 @@ class Session:
         """What came back from a call. An MCP result with `isError` is no good one, whatever `ok` says.
 
         Raises:
-            InputError: no call of this turn has the id.
+            InputError: no call of this turn has the id, or the result is no JSON value; nothing is changed.
         """
         key = _id(call_id)
         if type(ok) is not bool:
             raise InputError(f"`ok` is true or false, not `{type(ok).__name__}`")
+        _checked_result(key, value)
         told_good = ok and not (type(value) is dict and bool(value.get("isError")))
 
         def came() -> None:
@@ -316,7 +326,7 @@ class Session:
         keys = list(dict.fromkeys(key for key, _ in named))
         call.pending = pending = Pending(since, changes=seen.changes, named=keys)
         if seen.changes:
-            grounding.change_started(ground, named)
+            grounding.change_started(ground, call.tool, named)
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             pending.relevant = grounding.touched(ground, seen.texts, cwd)
@@ -565,6 +575,17 @@ def _id(call_id: object) -> str:
         except UnicodeEncodeError:
             raise InputError("a call's id holds half of a surrogate pair") from None
     return memory.short(call_id)
+
+
+def _checked_result(call_id: str, value: object) -> None:
+    """Raise InputError for what is no JSON value: its text could not be looked at."""
+    if value is None or type(value) is str:
+        return
+    try:
+        value_fault(value, Limits())
+    except InputError as error:
+        message = f"the result of call `{call_id}` is no JSON value: {error}; give its text, or plain data"
+        raise InputError(message) from None
 
 
 def _context(context: object) -> Mapping[str, Json] | None:

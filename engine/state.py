@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .errors import InputError
-from .grounding import Grounding, Pending
+from .gatevalues import Grounding, Pending
 
 VERSION = 1
 CALLS = 128  # calls of a turn that wait for a result, or had one

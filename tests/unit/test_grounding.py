@@ -33,7 +33,7 @@ ground {
 }
 """
 TOOLS: list[dict[str, Any]] = [
-    {"name": name, "input_schema": {"type": "object", "properties": {"path": {}, "about": {}}}}
+    {"name": name, "input_schema": {"type": "object", "properties": {"path": {}, "about": {}, "command": {}}}}
     for name in ("read", "grep", "ls", "edit", "write", "bash", "poll", "other")
 ] + [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]
 
@@ -438,23 +438,23 @@ def test_a_required_signal_is_fresh_or_it_is_owed() -> None:
     assert turn.session.finish("completion").owed == ("passed",)
     turn.call("bash", {"command": "pytest -q"}, {"exit_code": 0, "out": "3 passed"})
     turn.read(result="timeout=10 ")
-    assert turn.now.signals == ()
+    assert turn.now.missing_signals == ()
     assert turn.accepts("completion")
     turn.call("edit", {"path": "a.cfg"})
     turn.read(result="timeout=12")
-    assert turn.now.signals == ("passed",)
+    assert turn.now.missing_signals == ("passed",)
 
 
 def test_only_the_rules_say_what_shows_a_signal() -> None:
     turn = Turn(context={"cwd": "/repo", "tests": True})
     turn.call("bash", {"command": "echo pytest"}, {"exit_code": 0})
     turn.call("read", {"path": "a.cfg", "signals": ["passed"]}, "passed")
-    assert turn.now.signals == ("passed",)
+    assert turn.now.missing_signals == ("passed",)
 
 
 def test_a_requirement_that_is_unknown_holds() -> None:
     turn = Turn(context={"cwd": "/repo"})
-    assert turn.now.signals == ("passed",)
+    assert turn.now.missing_signals == ("passed",)
 
 
 # What shows nothing
@@ -863,7 +863,7 @@ def test_a_signal_of_a_run_beside_which_something_changed_is_stale() -> None:
     session.call("bash", {"command": "pytest -q"}, call_id="t")
     turn.call("edit", {"path": "a.cfg"})
     session.result("t", {"exit_code": 0})
-    assert turn.now.signals == ("passed",)
+    assert turn.now.missing_signals == ("passed",)
 
 
 def test_two_checks_that_may_change_things_are_one_signal() -> None:
@@ -879,16 +879,16 @@ def test_two_checks_that_may_change_things_are_one_signal() -> None:
         turn = Turn(rules, context={"apart": apart})
         for command in ("ruff check .", "pytest -q"):
             turn.call("bash", {"command": command}, {"exit_code": 0})
-        assert turn.now.signals == missing
+        assert turn.now.missing_signals == missing
     turn.call("bash", {"command": "ruff check . && pytest -q"}, {"exit_code": 0})
-    assert turn.now.signals == ()
+    assert turn.now.missing_signals == ()
 
 
 @pytest.mark.parametrize("code", ["0", True, 0.0, None, [0]])
 def test_an_exit_code_is_a_whole_number(code: Any) -> None:
     turn = Turn(context={"cwd": "/repo", "tests": True})
     turn.call("bash", {"command": "pytest -q"}, {"exit_code": code})
-    assert turn.now.signals == ("passed",)
+    assert turn.now.missing_signals == ("passed",)
 
 
 def test_texts_that_cannot_be_written_are_refused_or_shortened_and_never_raise() -> None:

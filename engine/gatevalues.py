@@ -1,0 +1,117 @@
+"""The values of the gate: how patient it is, what it knows of a turn, and of a call that has no result yet.
+
+Source: `docs/grounding.md`. `grounding.py` changes them; they are kept with the session, as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from .errors import InputError
+from .shown import size_of
+
+NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """How patient the gate is. Raises InputError unless 1 <= refill < cap."""
+
+    cap: int = 6
+    refill: int = 2
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        whole = type(self.cap) is int and type(self.refill) is int and type(self.strict) is bool
+        if not whole or not 1 <= self.refill < self.cap:
+            raise InputError("a preset has whole numbers with 1 <= refill < cap, and strict true or false")
+
+
+SHIPPED: Mapping[str, Preset] = {
+    "default": Preset(6, 2),
+    "skipper": Preset(5, 2, True),
+    "diverger": Preset(4, 1),
+}
+
+
+class Target(msgspec.Struct, omit_defaults=True):
+    """Something that this turn changed.
+
+    `since`: the tick at which its last change ended; None while one runs, `running` of them. `seen`: it was
+    read after that. `pieces`: what was written and not shown yet. Of changes that run: what they write
+    (`coming`), take away (`going`), whether one replaces everything (`whole`), and whether one of them came
+    back with a good result (`landed`).
+    """
+
+    name: str
+    since: int | None = None
+    running: int = 0
+    seen: bool = False
+    pieces: tuple[str, ...] = ()
+    coming: tuple[str, ...] = ()
+    going: tuple[str, ...] = ()
+    whole: bool = False
+    landed: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, where it is whole, to be looked for in texts."""
+        return (self.name,) if size_of(self.name) <= NAME - 4 and "?" not in self.name else ()
+
+
+class Grounding(msgspec.Struct, omit_defaults=True):
+    """What the gate knows of a turn. `tick` orders the starts and ends of calls.
+
+    `moves`: starts and ends of changes, `active`: those that run. `anything`: a change that named nothing
+    ended at this tick, and no relevant read came after it; -1 while one runs, `running` of them; `unnamed`:
+    the tool of the last one. `others`: there were more targets than are kept. `signals`: by name, true
+    where not stale.
+    """
+
+    budget: int = 6
+    cap: int = 6
+    refill: int = 2
+    strict: bool = False
+    tick: int = 0
+    mutations: int = 0
+    moves: int = 0
+    active: int = 0
+    halted: bool = False
+    refused: bool = False
+    grounded: bool = False
+    verified: bool = False
+    anything: int | None = None
+    running: int = 0
+    unnamed: str = ""
+    others: bool = False
+    targets: dict[str, Target] = {}
+    digests: str = ""  # of eight characters each
+    surface: list[str] = []
+    signals: dict[str, bool] = {}
+
+
+class Pending(msgspec.Struct, omit_defaults=True):
+    """A call that was let through and has no result yet.
+
+    `since`: the tick at which it started; `moves`: the starts and ends of changes until then, 0 where the
+    state was not a certain one. `changes`: it may change something. `named`: keys of what it touches.
+    `relevant`: its arguments touch something of a claim; else its result may, where it is `trusted`: a
+    tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
+    with names. `exempt`: its result counts again and again. `known`: stands for the arguments that the schema
+    knows, where the result says nothing by itself. `said`: what of the pieces the call itself said, which
+    its result may only repeat. `cleaners`, `signals`: numbers of `normalize` and `signal` statements.
+    """
+
+    since: int = 0
+    moves: int = 0
+    changes: bool = False
+    named: list[str] = []
+    relevant: bool = False
+    trusted: bool = True
+    search: bool = False
+    exempt: bool = False
+    known: str = ""
+    said: list[str] = []
+    cleaners: list[int] = []
+    signals: list[int] = []
