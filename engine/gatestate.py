@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from .errors import InputError
+from .failures import has_failed
 from .gatevalues import SHIPPED, Grounding, Pending, Preset
 from .grounding import (
     LEGAL_NEXT,
@@ -28,7 +29,7 @@ from .grounding import (
 from .grounding import begin as begin_turn
 from .normalizing import normalize
 from .relevance import composed, home, key_of, short_key, touches
-from .shown import has_failed, leaves, result_key, result_text, targets, written
+from .shown import leaves, result_key, result_text, targets, written
 
 ACCEPT, REJECT = "ACCEPT", "REJECT"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -113,11 +114,7 @@ def classify_observation(
     """Does one result ground an assertion, a completion? What it earns is kept in the state."""
     text = result_text(result)
     grounds = False
-    if (
-        read_only
-        and not has_failed(result, text, many=False)
-        and _is_relevant(tool_name, args, result, text, state)
-    ):
+    if read_only and not has_failed(result, text) and _is_relevant(tool_name, args, result, text, state):
         clean = state.normalizers.get(tool_name, normalize)
         key = f"{state.last_mutation_step}\0{tool_name}\0{clean(text)}"
         grounds = tool_name in state.novelty_exempt or key not in state.recent_result_hashes
@@ -210,7 +207,7 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
             exempt=tool in state.novelty_exempt,
             known="\0".join(texts),
         )
-        good = ok and not has_failed(step.get("result"), text, many=False)
+        good = ok and not has_failed(step.get("result"), text)
         grounds = good and observed(core, tool, look, text, cleaned, lambda: cwd)
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))

@@ -6,6 +6,7 @@ Source: `docs/grounding.md`. `grounding.py` changes them; they are kept with the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -35,6 +36,10 @@ SHIPPED: Mapping[str, Preset] = {
 }
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Piece: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
 class Target(msgspec.Struct, omit_defaults=True):
     """Something that this turn changed.
 
@@ -45,12 +50,12 @@ class Target(msgspec.Struct, omit_defaults=True):
     """
 
     name: str
-    since: int | None = None
-    running: int = 0
+    since: Count | None = None
+    running: Count = 0
     seen: bool = False
-    pieces: tuple[str, ...] = ()
-    coming: tuple[str, ...] = ()
-    going: tuple[str, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    coming: tuple[Piece, ...] = ()
+    going: tuple[Piece, ...] = ()
     whole: bool = False
     landed: bool = False
 
@@ -69,20 +74,20 @@ class Grounding(msgspec.Struct, omit_defaults=True):
     where not stale.
     """
 
-    budget: int = 6
-    cap: int = 6
-    refill: int = 2
+    budget: Count = 6
+    cap: Count = 6
+    refill: Count = 2
     strict: bool = False
-    tick: int = 0
-    mutations: int = 0
-    moves: int = 0
-    active: int = 0
+    tick: Count = 0
+    mutations: Count = 0
+    moves: Count = 0
+    active: Count = 0
     halted: bool = False
     refused: bool = False
     grounded: bool = False
     verified: bool = False
-    anything: int | None = None
-    running: int = 0
+    anything: Annotated[int, msgspec.Meta(ge=-1)] | None = None
+    running: Count = 0
     unnamed: str = ""
     others: bool = False
     targets: dict[str, Target] = {}
@@ -100,11 +105,12 @@ class Pending(msgspec.Struct, omit_defaults=True):
     tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
     with names. `exempt`: its result counts again and again. `known`: stands for the arguments that the schema
     knows, where the result says nothing by itself. `said`: what of the pieces the call itself said, which
-    its result may only repeat. `cleaners`, `signals`: numbers of `normalize` and `signal` statements.
+    its result may only repeat. `cleaners`, `signals`: numbers of `normalize` and `signal` statements of these
+    `rules`.
     """
 
-    since: int = 0
-    moves: int = 0
+    since: Count = 0
+    moves: Count = 0
     changes: bool = False
     named: list[str] = []
     relevant: bool = False
@@ -113,5 +119,6 @@ class Pending(msgspec.Struct, omit_defaults=True):
     exempt: bool = False
     known: str = ""
     said: list[str] = []
-    cleaners: list[int] = []
-    signals: list[int] = []
+    cleaners: list[Count] = []
+    signals: list[Count] = []
+    rules: str = ""

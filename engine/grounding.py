@@ -15,20 +15,22 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from .echoes import without_echoes
 from .errors import InputError
+from .failures import says_nothing
 from .gatevalues import NAME, Grounding, Pending, Preset, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample, says_nothing, unseen
+from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample
 
 DIGESTS = 1024  # results of a turn that are told apart
 TARGETS = 256  # changed targets of a turn
 _FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
-_ALL = ""  # in the place of pieces: every one
+_TOKEN = 4096  # characters of a path
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -157,16 +159,25 @@ def _about(state: Grounding) -> list[str]:
 
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     """Do some texts touch anything that a claim is about?"""
-    names = _about(state)
-    if not names:
-        return False
     kept = tuple(texts)
     whole = "\n".join(map(composed, kept))
-    keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= 4096}
-    return any(
-        key_of(name, cwd) in keys
-        or (occurs_in(whole, (name,)) and any(touches(text, (name,), cwd) is not None for text in kept))
-        for name in names
+    keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= _TOKEN}
+    near = [name for name in _about(state) if occurs_in(whole, (name,)) or key_of(name, cwd) in keys]
+    return bool(near) and any(touches(text, near, cwd) for text in kept)
+
+
+def under(state: Grounding, named: Sequence[tuple[str, Written]], cwd: Folded) -> list[tuple[str, Written]]:
+    """The targets that lie in folders that a call changes: it may have changed them."""
+    keys = {key for key, _ in named}
+    folders = [f"{key_of(one.name, cwd).rstrip('/')}/" for _, one in named]
+    return (
+        [
+            (key, Written(each.name))
+            for key, each in state.targets.items()
+            if key not in keys and key_of(each.name, cwd).startswith(tuple(folders))
+        ]
+        if folders
+        else []
     )
 
 
@@ -186,7 +197,7 @@ def observed(
         return False
     mine = {key: state.targets[key] for key in look.named if key in state.targets}
     if not (look.relevant or mine):
-        if not look.trusted or touches(result, _about(state), cwd()) is None:
+        if not look.trusted or not touches(result, _about(state), cwd()):
             return False
     if mine and any(each.pieces or not each.seen for each in mine.values()) and says_nothing(result):
         return False  # where something was written there is something to be seen
@@ -241,25 +252,16 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
         if key in keys:
-            target.pieces = _left(target, result, said)
+            target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
-        elif key in hits and not _left(target, "\n".join(hits[key]), said):
+        elif key in hits and not without_echoes(target.pieces, "\n".join(hits[key]), said):
             target.seen, target.pieces = True, ()
     state.verified = not debts(state)
 
 
-def said(state: Grounding, texts: Iterable[str]) -> list[str]:
-    """What of all that has to be shown stands in the texts of a call: its result may only repeat it."""
-    whole = "\n".join(texts)
-    pieces = dict.fromkeys(piece for each in state.targets.values() for piece in each.pieces)
-    missing = set(unseen(pieces, whole)) if whole else set(pieces)
-    found = [each for each in pieces if each not in missing]
-    return found if len(found) <= LINES else [_ALL]
-
-
-def _left(target: Target, text: str, said: frozenset[str]) -> tuple[str, ...]:
-    missing = unseen(target.pieces, text)
-    return tuple(each for each in target.pieces if each in missing or each in said or _ALL in said)
+def unshown(state: Grounding) -> list[str]:
+    """All pieces that have to be shown."""
+    return [piece for each in state.targets.values() for piece in each.pieces]
 
 
 def debts(state: Grounding) -> tuple[str, ...]:
@@ -296,8 +298,7 @@ def finish(
     if type(claim) is not str or claim not in CLAIMS:
         raise InputError(f"a claim is one of {', '.join(CLAIMS)}, not {_shown(claim)}")
     if claim == "unverified":
-        state.halted = state.refused = False
-        state.others = False
+        state.halted = state.others = False
         return Decision(True, claim)
     if claim == "none" and not state.mutations and not state.refused and not state.halted:
         return Decision(True, claim)
@@ -320,7 +321,7 @@ def finish(
             state.halted = state.refused = True
             message = f"The claim could not be confirmed. Look again at what it is about, {OR_SAY}"
             return Decision(False, claim, owed, LEGAL_NEXT, message, True, score)
-    state.halted = state.refused = False
+    state.halted = False
     return Decision(True, claim)
 
 

@@ -35,13 +35,15 @@ from .condition import Closure, Env, Names, compile_condition
 from .gatevalues import SHIPPED, Preset
 from .ir import RuleSet
 from .normalizing import normalize
+from .paths import Folded
 from .plan import is_named, matches_model
-from .relevance import composed
+from .relevance import composed, key_of
 from .selector import MISSING, get
+from .shellcall import in_folder, is_plain
 from .shown import Written, leaves, written
 from .tools import Tool
 
-_FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
+_QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
 
 
 class Seen(Struct, frozen=True):
@@ -49,7 +51,7 @@ class Seen(Struct, frozen=True):
 
     `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
-    begin with the names of files of the working directory. `said`: what it may only repeat.
+    begin with the names of files of the working directory.
     """
 
     changes: bool
@@ -57,7 +59,6 @@ class Seen(Struct, frozen=True):
     texts: tuple[str, ...]
     trusted: bool = True
     search: bool = False
-    said: tuple[str, ...] = ()
 
 
 class _Signal(Struct, frozen=True):
@@ -77,6 +78,7 @@ class Grounds:
 
     def __init__(self, rules: RuleSet, model: str | None) -> None:
         self.preset = _preset(rules, model)
+        self.digest = rules.source.engine[:8]
         self.cwd: str | None = None
         self._listed: dict[str, list[ToolName]] = {"reads": [], "mutates": [], "exempt": []}
         self._shells: list[tuple[ToolName, tuple[Segment, ...]]] = []
@@ -108,31 +110,22 @@ class Grounds:
                     case Surface():
                         self._surface += [pointer.segments for pointer in each.selectors]
 
-    def see(self, tool: str, arguments: Json, known: Tool | None, part: Json) -> Seen:
+    def see(self, tool: str, arguments: Json, known: Tool | None, part: Json, cwd: Folded) -> Seen:
         """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
             if is_named(name, tool):
-                from .shell import is_search, mutates, reads, shows
-                from .shell import targets as changed
-
-                command = get(arguments, segments)
-                if type(command) is not str:
-                    return Seen(True, (), ())
-                changes = mutates(command)
-                plain = changed(command) if changes else shows(command)
-                files = _there(plain, arguments)
-                # What else a command prints may be what it was told to print.
-                named = tuple(Written(composed(each)) for each in files)
-                search = not changes and files == plain and is_search(command)
-                texts = files if changes else reads(command)
-                return Seen(changes, named, texts, bool(files), search)
+                return _command(arguments, segments)
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
         if not reading or self._is_listed("mutates", tool):
             return Seen(True, written(arguments), ())
         # What the tool does not know it does not look at.
-        named, texts = written(part), tuple(leaves(part))
-        search = all(each.name in (".", "./", self.cwd) for each in named)
-        return Seen(False, named, texts, True, search, texts)
+        named = written(part)
+        here = {key_of(".", cwd), "."}
+        search = _asks(part) and all(key_of(each.name, cwd) in here for each in named)
+        return Seen(False, named, tuple(leaves(part)), True, search)
+
+    def is_shell(self, tool: str) -> bool:
+        return any(is_named(name, tool) for name, _ in self._shells)
 
     def is_exempt(self, tool: str) -> bool:
         return self._is_listed("exempt", tool)
@@ -165,6 +158,8 @@ class Grounds:
 
     def shows(self, tool: str, arguments: Json, env: Env) -> list[int]:
         """The numbers of the `signal` statements that the call fits."""
+        if any(is_named(name, tool) and not is_plain(arguments, at) for name, at in self._shells):
+            return []  # what ran is not known
         return [
             number
             for number, each in enumerate(self._signals)
@@ -282,17 +277,26 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
     return here
 
 
-def _there(files: tuple[str, ...], arguments: Json) -> tuple[str, ...]:
-    """The files in the folder that the call says it runs in; () where that is not known."""
-    where = [arguments[key] for key in _FOLDERS if key in arguments] if type(arguments) is dict else []
-    if not where or where[0] is None:
-        return files
-    from .shelltargets import within
+def _command(arguments: Json, segments: tuple[Segment, ...]) -> Seen:
+    """What a call of a shell is."""
+    from .shell import is_search, mutates, reads, shows, targets
 
-    folder = where[0]
-    if type(folder) is not str or not folder.startswith("/"):
-        return ()
-    return within(folder, files)
+    command = get(arguments, segments)
+    if type(command) is not str:
+        return Seen(True, (), ())
+    changes = mutates(command) or not is_plain(arguments, segments)
+    plain = targets(command) if changes else shows(command)
+    files = in_folder(plain, arguments, segments)
+    # What else a command prints may be what it was told to print.
+    named = tuple(Written(composed(each)) for each in files)
+    search = not changes and files == plain and is_search(command)
+    texts = files if changes else reads(command)
+    return Seen(changes, named, texts, bool(files), search)
+
+
+def _asks(arguments: Json) -> bool:
+    """Does a call look for something, and not only read?"""
+    return type(arguments) is dict and any(type(arguments.get(key)) is str for key in _QUESTIONS)
 
 
 def _runs(command: str, program: str) -> bool | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from unicodedata import is_normalized
@@ -54,17 +54,16 @@ def short_key(name: str, cwd: Folded) -> str:
     return b64encode(blake2b(key, digest_size=9).digest()).decode()
 
 
-def touches(text: str, names: Iterable[str], cwd: Folded) -> str | None:
-    """The first of the names that the text touches, or None. Names are in NFC."""
+def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:
+    """Does the text touch one of the names? They are in NFC; those with one last part are found at once."""
     text = composed(text)
     whole = key_of(text.strip(), cwd) if len(text) <= _TOKEN else None
+    by_tail: dict[str, list[str]] = {}
     for name in names:
         if whole is not None and whole == key_of(name, cwd):
-            return name
-        tail = _tail(name)
-        if tail in text and _occurs(text, name, tail, cwd):
-            return name
-    return None
+            return True
+        by_tail.setdefault(_tail(name), []).append(name)
+    return any(tail in text and _occurs(text, alike, tail, cwd) for tail, alike in by_tail.items() if tail)
 
 
 def occurs_in(text: str, names: Iterable[str]) -> bool:
@@ -78,9 +77,11 @@ def _tail(name: str) -> str:
     return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
 
 
-def _occurs(text: str, name: str, tail: str, cwd: Folded) -> bool:
-    """Does the name stand in the text, as itself or as the end of another spelling of its path?"""
-    wanted = key_of(name, cwd)
+def _occurs(text: str, names: Sequence[str], tail: str, cwd: Folded) -> bool:
+    """Stands one of the names in the text, as itself or as the end of another spelling of its path?"""
+    wanted = {key_of(name, cwd) for name in names}
+    written = frozenset(names)
+    sizes = sorted({len(name) for name in names})
     at = text.find(tail)
     first = end = 0
     while at >= 0:
@@ -88,10 +89,10 @@ def _occurs(text: str, name: str, tail: str, cwd: Folded) -> bool:
         first = here if here > end else first  # within the path of the occurrence before
         end = at + len(tail)
         if _ends(text, end):
-            start = end - len(name)
-            if start >= 0 and text.startswith(name, start) and _begins(text, start):
-                return True
-            if end - first <= len(name) + _SPELLING and key_of(text[first:end], cwd) == wanted:
+            for size in sizes:
+                if size <= end and text[end - size : end] in written and _begins(text, end - size):
+                    return True
+            if end - first <= sizes[-1] + _SPELLING and key_of(text[first:end], cwd) in wanted:
                 return True
         at = text.find(tail, end)
     return False

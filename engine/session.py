@@ -18,8 +18,10 @@ from . import state as memory
 from .condition import Env
 from .definitions import Tools
 from .domain import Limits, value_fault
+from .echoes import echoed, texts_of
 from .engine import Engine, Registry
-from .errors import ContractViolation, InputError
+from .errors import ContractViolation, InputError, StoreError
+from .failures import exit_code, has_failed
 from .gatevalues import Pending
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
@@ -28,7 +30,7 @@ from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
 from .relevance import home, short_key
-from .shown import exit_code, has_failed, result_key, result_text
+from .shown import result_key, result_text
 from .state import Call, State, Turn
 from .tools import own_copy
 from .verdict import Verdict
@@ -101,6 +103,7 @@ class Session:
         self._key = id or ""
         self._lock = RLock()
         self._busy = False
+        self._was_kept = False  # in the store
 
     @property
     def engine(self) -> Engine:
@@ -135,7 +138,7 @@ class Session:
             self._state.turn = self._turn()
             self._state.turns += 1
 
-        self._verb(begins)
+        self._verb(begins, anew=True)
 
     def offer(
         self,
@@ -276,22 +279,31 @@ class Session:
 
     # Inside -----------------------------------------------------------------------------------
 
-    def _verb(self, work: Callable[[], T]) -> T:
+    def _verb(self, work: Callable[[], T], *, anew: bool = False) -> T:
         """One verb at a time, as one update of the store where there is one; it may be done again.
 
-        What runs inside of one, a stage or a hook of the host, cannot use another.
+        What runs inside of one, a stage or a hook of the host, cannot use another. `anew`: it needs nothing
+        of what was before.
         """
         with self._lock:
             if self._busy:
                 raise InputError("a session cannot be used by what runs inside of its own verbs")
             self._busy = True
             try:
-                return work() if self._store is None else self._store.update(self._key, self._update(work))
+                if self._store is None:
+                    return work()
+                answer = self._store.update(self._key, self._update(work, anew))
+                self._was_kept = True
+                return answer
             finally:
                 self._busy = False
 
-    def _update(self, work: Callable[[], T]) -> Callable[[bytes | None], tuple[bytes | None, T]]:
+    def _update(self, work: Callable[[], T], anew: bool) -> Callable[[bytes | None], tuple[bytes | None, T]]:
         def change(data: bytes | None) -> tuple[bytes | None, T]:
+            if data is None and self._was_kept and not anew:
+                raise StoreError(
+                    f"session `{self._key[:64]}`", "the store has lost it; begin a turn with `user`"
+                )
             self._state = State(turn=self._turn()) if data is None else memory.decode(data)
             answer = work()
             return memory.encode(self._state), answer
@@ -321,8 +333,10 @@ class Session:
             if _is_plain(name) and name not in ground.surface and len(ground.surface) < memory.SURFACE:
                 ground.surface.append(name)
         part = self._engine.known_part(verdict.tool, arguments)
-        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part)
+        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part, cwd)
         named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
+        if seen.changes:
+            named += grounding.under(ground, named, cwd)
         keys = list(dict.fromkeys(key for key, _ in named))
         call.pending = pending = Pending(since, changes=seen.changes, named=keys)
         if seen.changes:
@@ -334,8 +348,9 @@ class Session:
             pending.exempt = grounds.is_exempt(verdict.tool)
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
-            pending.said = grounding.said(ground, seen.said)
+            pending.said = echoed(grounding.unshown(ground), texts_of(arguments))
         pending.signals = grounds.shows(verdict.tool, arguments, env)
+        pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
         # A signal that was asked for while something changed is of no certain state.
         pending.moves = ground.moves if ground.active == int(seen.changes) else 0
 
@@ -345,8 +360,11 @@ class Session:
         if pending is None:
             return
         grounds, ground = self._grounds(), self._state.turn.ground
+        if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
+            pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
         text = value if type(value) is str else result_text(value)
-        good = good and not has_failed(value, text, many=len(pending.named) > 1)
+        many, command = len(pending.named) > 1, grounds.is_shell(call.tool)
+        good = good and not has_failed(value, text, many=many, command=command)
         unmoved = ground.moves == pending.moves
         if pending.changes:
             grounding.change_ended(ground, pending.named, ok=good)

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -20,7 +21,8 @@ _PATHS = frozenset(
         *("path", "paths", "file", "files", "file_path", "filePath", "filepath", "filename", "file_name"),
         *("fileName", "target", "targets", "target_file", "targetFile", "target_path", "notebook_path"),
         *("destination", "dest", "dst", "to", "to_path", "new_path", "newPath", "old_path", "source", "src"),
-        *("directory", "dir", "folder", "uri", "AbsolutePath", "TargetFile"),
+        *("directory", "dir", "folder", "uri", "AbsolutePath", "TargetFile", "absolute_path", "absolutePath"),
+        *("relative_path", "relativePath"),
     }
 )
 _WHOLE = frozenset({"content", "contents", "file_text", "fileText", "CodeContent"})
@@ -38,22 +40,11 @@ _PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
-_FAILED = re.compile(
-    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?=[aceintpfuACEINTPFU[<])"
-    r"(?i:error\b|traceback \(most recent call last\)|fatal:|exception:"
-    r"|command (?:not found|timed out)|permission denied|access denied|no such file or directory"
-    r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
-    r"|(?:the )?file [^\n]{0,255}?(?:does not exist|not found|exceeds)|exit code [1-9]|invalid arguments?\b"
-    r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
-    r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b)"
-)
-_CODES = ("exit_code", "exitCode", "returncode", "return_code")
-_HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):[0-9]+:([^\n]*)$", re.MULTILINE)
+_HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
 _LEAST = 4  # characters
-_BROKEN = re.compile(r": (?:No such file or directory|Is a directory|Permission denied)$", re.MULTILINE)
+_ADDRESS = re.compile(r"[@\s]")
 _PATCH = "*** Begin Patch"
 _PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*$")
-_NOTHING = re.compile(r"(?i:[\s.]*+(?:\(?no output\)?|null|none|undefined|\{\}|\[\])?[\s.]*+)\Z")
 
 
 class Written(Struct, frozen=True):
@@ -162,7 +153,8 @@ def _is_whole(node: dict[str, Any]) -> bool:
 def _names(node: dict[str, Any]) -> Iterator[str]:
     for key, value in node.items():
         if key in _PATHS and type(value) is str:
-            yield value
+            if key != "to" or _ADDRESS.search(value) is None:
+                yield unquote(value[7:]) if value.startswith("file:///") else value
         elif key in _PATHS and type(value) is list:
             yield from (each for each in value if type(each) is str)
 
@@ -178,6 +170,8 @@ def _texts(node: dict[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, 
         for key, value in here.items():
             if type(value) is str and key in _TEXTS:
                 texts.append((key, value))
+            elif type(value) is list and key in _TEXTS and all(type(each) is str for each in value):
+                texts.append((key, "\n".join(value)))
             inside = value if type(value) is list else [value]
             for each in inside:
                 if type(each) is dict:
@@ -233,7 +227,7 @@ def joined(known: tuple[str, ...], one: Written, most: int) -> tuple[str, ...]:
     kept: list[str] = []
     if not one.whole and len(one.gone) == len(one.pieces) == 1:
         old, new_one = one.gone[0], one.pieces[0]
-        kept = [fit(each.replace(old, new_one)[: 2 * _PIECE], _PIECE) for each in known]
+        kept = [fit(_replaced(each, old, new_one)[: 2 * _PIECE], _PIECE) for each in known]
     elif not one.whole:
         kept = [each for each in known if not any(_takes(gone, each) for gone in one.gone)]
     new = sample(one.pieces, most - min(len(kept), most // 2))
@@ -242,17 +236,28 @@ def joined(known: tuple[str, ...], one: Written, most: int) -> tuple[str, ...]:
 
 def _takes(gone: str, piece: str) -> bool:
     """Is a piece no more what it was where this was taken away? A brace alone stands in too many."""
-    return gone == piece or (len(gone) >= _LEAST and gone in piece)
+    return gone == piece or (len(gone) >= _LEAST and _stands(gone, piece))
+
+
+def _replaced(piece: str, old: str, new: str) -> str:
+    """The piece with the new text for the old one, where that stands at boundaries of words."""
+    parts: list[str] = []
+    done = 0
+    for at in _places(old, piece):
+        if at >= done:
+            parts += (piece[done:at], new)
+            done = at + len(old)
+    return "".join((*parts, piece[done:]))
 
 
 def hitting(gone: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     """What of it was taken away from what is known."""
     kept = tuple(known)
-    return tuple(each for each in gone if any(each in piece for piece in kept))
+    return tuple(each for each in gone if any(_stands(each, piece) for piece in kept))
 
 
 def lines_by_name(text: str) -> dict[str, list[str]]:
-    """What a search shows, by the name at the head of each line (`name:7:`)."""
+    """What a search shows, with the numbers of lines, by the name at the head of each (`name:7:`)."""
     found: dict[str, list[str]] = {}
     for match in _HIT.finditer(text):
         found.setdefault(match.group(1), []).append(match.group(2))
@@ -265,8 +270,13 @@ def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
 
 
 def _stands(piece: str, text: str) -> bool:
+    return next(_places(piece, text), None) is not None
+
+
+def _places(piece: str, text: str) -> Iterator[int]:
+    """Where a piece stands in a text at boundaries of words, the first thousand times that it is there."""
+    cut = is_cut(piece)
     at = text.find(piece)
-    cut = size_of(piece) > _PIECE - 4  # more of the line may follow
     tries = 0
     while at >= 0 and tries < 1_000:
         end = at + len(piece)
@@ -274,45 +284,18 @@ def _stands(piece: str, text: str) -> bool:
         left = not (_is_word(piece[0]) and before and _is_word(before))
         right = cut or not (_is_word(piece[-1]) and after and _is_word(after))
         if left and right:
-            return True
+            yield at
         at = text.find(piece, at + 1)
         tries += 1
-    return False
+
+
+def is_cut(piece: str) -> bool:
+    """May more of the line follow?"""
+    return size_of(piece) > _PIECE - 4
 
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
-
-
-def says_nothing(text: str) -> bool:
-    """Is a result empty, or as good as that?"""
-    return _NOTHING.match(text) is not None
-
-
-def has_failed(value: Any, text: str, *, many: bool) -> bool:
-    """Is a result an error, by its fields or by the shape of its text? `many`: one line in it is enough."""
-    if type(value) is dict:
-        if value.get("isError") or value.get("is_error") or value.get("error"):
-            return True
-        code = exit_code(value)
-        if code is not None and code != 0:
-            return True
-        if value.get("stderr") and not value.get("stdout"):
-            return True
-    if _FAILED.match(text) is not None:
-        return True
-    if not many:
-        return False
-    return _BROKEN.search(text) is not None or any(map(_FAILED.match, text.splitlines()))
-
-
-def exit_code(value: Any) -> int | None:
-    """The exit code that a result tells: the first of its usual names counts, and only a whole number."""
-    for key in _CODES:
-        if type(value) is dict and key in value:
-            found = value[key]
-            return found if type(found) is int else None
-    return None
 
 
 def result_text(value: Any) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 
 from .errors import InputError
-from .gatevalues import Grounding, Pending
+from .gatevalues import Count, Grounding, Pending
 
 VERSION = 1
 CALLS = 128  # calls of a turn that wait for a result, or had one
@@ -24,8 +24,6 @@ SURFACE = 64  # names that a claim is about
 NAMED = 64  # targets of one call
 LONGEST_ID = 256  # characters of a call's id
 _SHORT = 48  # bytes of a name that is kept as it is
-
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Call(msgspec.Struct, omit_defaults=True):
@@ -57,7 +55,7 @@ class Turn(msgspec.Struct, omit_defaults=True):
 
     step: Count = 0
     registry: str | None = None
-    offered: str | None = None
+    offered: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,65536}$")] | None = None
     asked: dict[str, Count] = {}
     answered: dict[str, bool] = {}
     counts: dict[str, Count] = {}

@@ -1,0 +1,97 @@
+"""Is a result an error, or as good as nothing? By its fields, and by the shape of its text.
+
+Source: `docs/grounding.md`, "What a call earns". Linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_FAILED = re.compile(
+    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?=[acefimnoprtuACEFIMNOPRTU[<{])"
+    r"(?i:error\b(?![./(-]|\s*=)|traceback \(most recent call last\)|fatal:|exception:"
+    r"|command (?:not found|timed out|failed)|permission denied|access denied|no such file or directory"
+    r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
+    r"|(?:the )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds)|invalid arguments?\b"
+    r"|(?:process )?exit(?:ed with)?(?: code| status)?:? {0,8}-?[1-9]"
+    r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
+    r"|mcp error\b|(?:request|operation|tool) (?:timed out|failed|aborted|cancelled|canceled)\b"
+    r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted)\b"
+    r"|no (?:match(?:es)?|results?|files)\b(?:[^\n:]{0,64}\Z| found\b)"
+    r"|not found$"
+    r"|\{\s*\"(?:error|is_?error)\"\s*:\s*(?!null|false|\"\"|0\b|\{\}|\[\])"
+    r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b(?![./(\w-]))",
+    re.MULTILINE,
+)
+_BROKEN = re.compile(r": (?:No such file or directory|Is a directory|Permission denied)$", re.MULTILINE)
+# What a tool that runs commands says of their end, at the head of a line.
+_ENDED = re.compile(
+    r"^[\s\[(<]{0,8}(?:the )?(?:command |process |task )?(?:completed |finished |failed |ended )?"
+    r"(?:exited )?(?:with )?(?:exit )?(?:code|status)\b:? {0,8}-?[1-9]",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
+    r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
+    r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
+)
+_CODES = ("exit_code", "exitCode", "returncode", "return_code")
+_INSIDE = ("metadata", "structuredContent", "structured_content", "result", "output")  # where codes are, too
+_BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "denied"})
+
+
+def says_nothing(text: str) -> bool:
+    """Is a result empty, or as good as that?"""
+    return _NOTHING.match(text) is not None
+
+
+def has_failed(value: Any, text: str, *, many: bool = False, command: bool = False) -> bool:
+    """Is a result an error, by its fields or by the shape of its text?
+
+    `many`: one line of it is enough. `command`: a command ran, whose end the text may tell.
+    """
+    if type(value) is dict and any(map(_tells_failure, _objects(value))):
+        return True
+    if _FAILED.match(text) is not None or (command and _ENDED.search(text) is not None):
+        return True
+    if not many:
+        return False
+    return _BROKEN.search(text) is not None or any(map(_FAILED.match, text.splitlines()))
+
+
+def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield value
+    for key in _INSIDE:
+        inside = value.get(key)
+        if type(inside) is dict:
+            yield inside
+
+
+def _tells_failure(value: dict[str, Any]) -> bool:
+    if value.get("isError") or value.get("is_error") or value.get("error"):
+        return True
+    if value.get("success") is False or value.get("ok") is False:
+        return True
+    state = value.get("status")
+    if type(state) is str and state.lower() in _BAD_STATES:
+        return True
+    if any(_is_bad_code(value[key]) for key in _CODES if key in value):
+        return True
+    return bool(value.get("stderr")) and not value.get("stdout")
+
+
+def _is_bad_code(code: Any) -> bool:
+    if type(code) is str:
+        return code.strip() not in ("", "0")
+    return type(code) in (int, float) and code != 0
+
+
+def exit_code(value: Any) -> int | None:
+    """The exit code that a result tells: the first of its usual names counts, and only a whole number."""
+    for key in _CODES:
+        if type(value) is dict and key in value:
+            found = value[key]
+            return found if type(found) is int else None
+    return None

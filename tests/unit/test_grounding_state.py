@@ -1,0 +1,259 @@
+"""Grounding: the state of a turn, the names of the earlier gate, and how texts are compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+import callgate
+from callgate import InputError
+from callgate.engine import grounding
+from callgate.engine.grounding import GateState, boundary_check, turn_loop
+from callgate.engine.normalizing import normalize
+from callgate.engine.relevance import home, touches
+
+from ..turns import RULES, TOOLS, Turn
+
+# The state
+
+
+def test_progress_changes_nothing() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg"})
+    before = turn.session.dump()
+    assert turn.now == turn.now
+    assert turn.now.owed == ("a.cfg",)
+    assert turn.session.dump() == before
+
+
+def test_in_a_new_process_with_another_hash_seed_the_same_read_is_not_new() -> None:
+    turn = Turn()
+    turn.read(result="timeout=10 ü")
+    for _ in range(4):
+        turn.session.reason()
+    script = f"""
+import callgate
+engine = callgate.compile({RULES!r}, tools={TOOLS!r})
+here = engine.session(state={turn.session.dump()!r}, context={{"cwd": "/repo", "tests": False}})
+here.call("read", {{"path": "a.cfg"}}, call_id="again")
+here.result("again", "timeout=10 ü")
+print(here.progress().budget)
+here.call("read", {{"path": "a.cfg"}}, call_id="more")
+here.result("more", "timeout=11")
+print(here.progress().budget)
+"""
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        )
+        assert done.stdout.split() == ["2", "4"]
+
+
+def test_the_state_of_a_long_turn_is_small() -> None:
+    turn = Turn()
+    for number in range(3_000):
+        turn.call(
+            "edit", {"path": f"/very/long/folder/name/{number:0200}", "content": f"line {number}\n" * 50}
+        )
+        turn.read(f"/very/long/folder/name/{number:0200}", f"line {number}")
+    assert len(turn.session.dump()) < 64 * 1024
+
+
+def test_the_state_stays_small_over_a_hundred_thousand_verbs() -> None:
+    session = callgate.compile(RULES, tools=TOOLS).session(claim_surface=["a.cfg"])
+    for number in range(50_000):
+        tool = "edit" if number % 50 == 0 else "read"
+        session.call(tool, {"path": f"src/{number % 700}.py", "content": "x"}, call_id=f"call-{number}")
+        session.result(f"call-{number}", f"text {number}")
+    assert len(session.dump()) < 64 * 1024
+
+
+def test_a_target_with_a_long_name_is_owed_and_read() -> None:
+    turn = Turn()
+    path = "/very/long/" + "x" * 200
+    turn.call("edit", {"path": path})
+    turn.read(path + "y")
+    assert not turn.accepts("completion")
+    turn.read("/very/./long/" + "x" * 200, "new")
+    assert turn.accepts("completion")
+
+
+# The names of the earlier gate
+
+
+def test_the_earlier_names_are_there() -> None:
+    assert grounding.PRESETS["skipper"] == {"CAP": 5, "REFILL": 2, "strict_g": True}
+    state = GateState.for_model_class("diverger", claim_surface={"a"})
+    assert state.progress()["budget"] == 4
+    assert boundary_check({"claim_type": "unverified", "content": "x"}, state) == {
+        "verdict": "ACCEPT",
+        "legal_next": [],
+    }
+    assert turn_loop([{"type": "reasoning"}], state) == (None, [("reasoning", None)])
+    with pytest.raises(AttributeError):
+        grounding.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: GateState.for_model_class("nobody"),
+        lambda: GateState(claim_surface="a.cfg"),
+        lambda: GateState(claim_surface=[1]),
+        lambda: GateState(cap=2, refill=2),
+        lambda: turn_loop([{"type": "dance"}], GateState()),
+        lambda: boundary_check("done", GateState()),  # type: ignore[arg-type]
+    ],
+)
+def test_the_earlier_gate_refuses_what_is_none(make: Any) -> None:
+    with pytest.raises(InputError):
+        make()
+
+
+# Normalising and touching
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "abc", "x=1", "12345678", "2026", "12:30", "1.5", "a-b", "😀", "\0"]
+)
+def test_what_holds_nothing_that_varies_stays(text: str) -> None:
+    assert normalize(text) == text
+
+
+@pytest.mark.parametrize("text", ["2026-07-10T20:47:03Z", " deadbeef01\n", "12 ms", "pid 12", "/tmp/x1"])
+def test_a_result_that_is_only_such_a_value_keeps_it(text: str) -> None:
+    assert normalize(text) == text
+
+
+def test_names_are_compared_in_nfc_and_any_script() -> None:
+    here = home(None)
+    assert touches("cafe\u0301.txt", ["café.txt"], here)
+    assert touches("цена №5", ["№5"], here)
+    assert touches("siehe #42!", ["#42"], here)
+    assert not touches("#421", ["#42"], here)
+    assert touches("my file.txt", ["my file.txt"], here)
+    assert not touches("amy file.txt", ["my file.txt"], here)
+
+
+def test_long_texts_are_looked_through_in_linear_time() -> None:
+    import time
+
+    for text in ("x/a.cfg " * 120_000, "a.cfg.bak " * 100_000, "a.cfg" * 200_000, "é" * 1_000_000):
+        start = time.process_time()
+        touches(text, ["/repo/a.cfg"], home("/repo"))
+        normalize(text)
+        assert time.process_time() - start < 5
+
+
+def test_the_state_is_json_of_one_version() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "content": "x"})
+    state = json.loads(turn.session.dump())
+    assert state["version"] == 1
+    assert state["turn"]["ground"]["mutations"] == 1
+
+
+# Rules that change, stores that forget, states that are none
+
+
+def test_rules_that_changed_between_a_call_and_its_result_show_no_signal() -> None:
+    same = "ground { reads read; mutates edit; shell bash /command }\n"
+    before = same + "ground { normalize read 'x' to \"y\"; signal lint from bash }"
+    after = same + "ground { signal t from bash; require t before completion }"
+    one = callgate.compile(before).session(claim_surface=["a.cfg"])
+    one.user()
+    one.call("bash", {"command": "ruff check"}, call_id="1")
+    one.call("read", {"path": "a.cfg"}, call_id="2")
+    two = callgate.compile(after).session(claim_surface=["a.cfg"], state=one.dump())
+    two.result("1", "fine")
+    two.result("2", "x")
+    assert two.progress().missing_signals == ("t",)
+    two.call("bash", {"command": "pytest"}, call_id="3")
+    two.result("3", "fine")
+    assert two.progress().missing_signals == ()
+
+
+def test_a_name_of_nothing_ends() -> None:
+    state = GateState(claim_surface={"", "/", "//"})
+    found = grounding.classify_observation("read", {"path": "a"}, "x / y", state, read_only=True)
+    assert found == {"grounds_assertion": True, "grounds_completion": False}
+    assert not touches("x", ("",), home(None))
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"offered": "zz"},
+        {"offered": "-1"},
+        {"ground": {"budget": -1}},
+        {"ground": {"targets": {"a": {"name": "x", "pieces": [""]}}}},
+    ],
+)
+def test_a_state_that_was_tampered_with_is_refused(turn: Any) -> None:
+    with pytest.raises(InputError, match="no state of a session"):
+        callgate.compile(RULES).session(state=json.dumps({"version": 1, "turn": turn}))
+
+
+class Forgetful:
+    """A store that can lose everything."""
+
+    def __init__(self) -> None:
+        self.kept: bytes | None = None
+
+    def update(self, key: str, change: Any) -> Any:
+        self.kept, answer = change(self.kept)
+        return answer
+
+    def read(self, key: str) -> bytes | None:
+        return self.kept
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_session_that_the_store_lost_is_no_new_one() -> None:
+    store = Forgetful()
+    session = callgate.compile(RULES, tools=TOOLS).session("s", store=store)
+    session.user()
+    session.call("edit", {"path": "a.cfg"}, call_id="1")
+    store.kept = None
+    with pytest.raises(callgate.StoreError, match="has lost it"):
+        session.finish("none")
+    with pytest.raises(callgate.StoreError, match="has lost it"):
+        session.result("1", "ok")
+    session.user()
+    assert session.finish("none").accepted
+
+
+@pytest.mark.parametrize("store", ["sqlite:///x.db", 5, object()])
+def test_a_store_that_is_none(store: Any) -> None:
+    with pytest.raises(InputError, match="open_store"):
+        callgate.compile(RULES).session("s", store=store)
+
+
+@pytest.mark.parametrize("value", [b"x", {"a": b"x"}, (1,), {1}, object(), {1: 2}, [{"x": {"y": 1j}}]])
+def test_a_result_that_is_no_json_value_is_refused_and_can_be_given_again(value: Any) -> None:
+    turn = Turn()
+    turn.session.call("read", {"path": "a.cfg"}, call_id="1")
+    with pytest.raises(InputError, match="the result of call `1` is no JSON value"):
+        turn.session.result("1", value)
+    turn.session.result("1", "timeout=10")
+    assert turn.accepts("assertion")
+
+
+def test_many_targets_of_one_name_in_a_long_result_are_looked_for_at_once() -> None:
+    turn = Turn(claim_surface=[])
+    for number in range(200):
+        turn.call("edit", {"path": f"d{number}/a.cfg"})
+    began = time.process_time()
+    turn.read("zz", "q/a.cfg " * 20_000)
+    assert time.process_time() - began < 2
