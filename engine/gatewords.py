@@ -35,6 +35,9 @@ def _steps(state: Grounding, required: Mapping[str, str]) -> Iterator[str]:
     waiting = [each.name for each in open_ones if each.since is None]
     if waiting:
         yield f"wait for the result of what changes {_listed(waiting)}"
+    # Before the reads: a call that is not known to only look makes another read necessary.
+    for name, tool in required.items():
+        yield f"make a good call{f' of `{tool}`' if tool else ''} that shows `{name}`"
     unread = [each for each in open_ones if each.since is not None]
     if unread:
         shown = ", so that what was written there is seen" if any(each.pieces for each in unread) else ""
@@ -46,8 +49,6 @@ def _steps(state: Grounding, required: Mapping[str, str]) -> Iterator[str]:
             if state.anything < 0
             else f"look again at what the claim is about, since {tool} may have changed it"
         )
-    for name, tool in required.items():
-        yield f"make a good call{f' of `{tool}`' if tool else ''} that shows `{name}`"
 
 
 def _listed(names: Sequence[str]) -> str:

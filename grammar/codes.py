@@ -432,7 +432,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G606": Code(
             "a signal that nothing gives",
             "`require NAME before completion` needs a `signal NAME from TOOL`, or no completion is ever let "
-            "out. The nearest name is proposed.",
+            "out. The signals of all files and packs are looked through, and the nearest name is proposed.",
             Severity.WARNING,
         ),
         "G607": Code(

@@ -124,6 +124,12 @@ def test_no_two_example_calls_are_the_same() -> None:
     assert len({json.dumps({**call, "id": ""}, sort_keys=True) for call in CALLS}) == len(CALLS)
 
 
+def test_the_agent_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / "agent.py"), run_name="__main__")
+    said = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["called", "kept in", "called", "called", "let out"]
+
+
 def test_the_embedding_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / "embed.py"), run_name="__main__")
     shown = capsys.readouterr().out

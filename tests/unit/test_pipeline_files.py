@@ -14,6 +14,7 @@ import callgate
 from callgate import Outcome, RuleFileError
 from callgate.engine.loading import Checked, check_rules, compile_rules
 from callgate.engine.ruletext import RuleText
+from callgate.grammar.diagnostics import Severity
 
 ALIAS = "tool t { alias /path from file }"
 
@@ -664,7 +665,9 @@ def test_a_test_of_claims_is_run(steps: str, said: str | None) -> None:
     ("text", "found"),
     [
         ("ground { reads a; mutates a }", ["G105"]),
+        ("ground { reads a }\nground { mutates a }", ["G105"]),
         ("ground { require s before completion }", ["G606"]),
+        ("ground { require s before completion }\nground { signal s from a }", []),
         ("ground { signal s from a when /x == result.exit_code }", ["G607"]),
         ("ground { signal s from a when result.ok or /x }", ["G607"]),
         ("ground { signal s from a when result.ok and /x == 1 }", []),
@@ -673,7 +676,38 @@ def test_a_test_of_claims_is_run(steps: str, said: str | None) -> None:
         ("preset a { cap 3 refill 1 }\npreset a { cap 4 refill 1 }", ["G105"]),
         ("preset a { cap 3 refill 1 }\npreset a", []),
         ("preset skipper", []),
+        ("preset skipper\npreset diverger", ["G105"]),
+        ('preset skipper for "a", "b"\npreset diverger for "b"', ["G105"]),
+        ('preset skipper for "a"\npreset diverger for "b"\npreset skipper', []),
     ],
 )
 def test_what_is_wrong_with_grounding(text: str, found: list[str]) -> None:
     assert codes(text) == found
+
+
+TOOLS = {
+    "read": {"properties": {"path": {"type": "string"}}},
+    "bash": {"properties": {"command": {"type": "string"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "near"),
+    [
+        ("reads raed", "G111", "`read`"),
+        ("mutates raed", "G111", "`read`"),
+        ("signal s from bsh", "G111", "`bash`"),
+        ("exempt raed", "G111", "`read`"),
+        ('normalize raed "a" to "b"', "G111", "`read`"),
+        ("shell bsh /command", "G111", "`bash`"),
+        ("shell bash /comand", "G104", "`/command`"),
+        ('signal s from bash when runs(/comand, "x")', "G104", "`/command`"),
+        ("surface /pth", "G104", "`/path`"),
+        ('reads "re*", read; shell bash /command; surface /path, /command', None, ""),
+        ('signal s from bash when runs(/command, "x") and result.exit_code == 0', None, ""),
+    ],
+)
+def test_grounding_against_the_tools(text: str, found: str | None, near: str) -> None:
+    diagnostics = check(f"ground {{ {text} }}", tools=TOOLS).diagnostics
+    assert [each.code for each in diagnostics] == ([found] if found else [])
+    assert all(near in each.help and each.severity is Severity.WARNING for each in diagnostics)
