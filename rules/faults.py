@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import MappingProxyType
 
 from ..grammar.ast import Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
@@ -87,16 +88,33 @@ def _where(block: str | None) -> str:
     return "at file level" if block is None else f"in a `{block}` block"
 
 
+# What stands for a name that does not say it by itself.
+_MEANT = MappingProxyType(
+    {
+        "COMMAND": "a selector like `/command`",
+        "SELECTOR": "a selector like `/path`",
+        "SELECTOR, …": "a selector like `/path`",
+        "RESULT": 'JSON like `"done"`',
+        "ARGUMENTS": 'JSON like `{"path": "a"}`',
+    }
+)
+
+
 def wrong_shape(statement: Statement, form: Form, misfit: Misfit, file: str) -> Diagnostic:
     """The items of the statement are not what its word wants."""
     word = statement.word.text
     wanted = " or ".join(misfit.wanted)
+    meant = next((f"; {name} is {_MEANT[name]}" for name in misfit.wanted if name in _MEANT), "")
     if misfit.span is None:
         message = f"`{word}` ends where {wanted} must follow"
     else:
         message = f"`{word}` wants {wanted} here" if wanted else f"`{word}` takes nothing more here"
     return Diagnostic(
-        "G103", message, misfit.span or statement.word.span, help=f"it is written `{form.usage}`", file=file
+        "G103",
+        message,
+        misfit.span or statement.word.span,
+        help=f"it is written `{form.usage}`{meant}",
+        file=file,
     )
 
 

@@ -169,7 +169,7 @@ def read_test(statement: Statement, title: str, file: str) -> tuple[TestCase | N
     return case, found
 
 
-_SHAPE = "write `call JSON` and below it `expect …`"
+_SHAPE = "write `call JSON` and below it `expect …`, or `call TOOL JSON returns JSON`"
 
 
 def _ended(waiting: tuple[Statement, Fields] | None, steps: list[Step], file: str) -> list[Diagnostic]:

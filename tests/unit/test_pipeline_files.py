@@ -711,3 +711,16 @@ def test_grounding_against_the_tools(text: str, found: str | None, near: str) ->
     diagnostics = check(f"ground {{ {text} }}", tools=TOOLS).diagnostics
     assert [each.code for each in diagnostics] == ([found] if found else [])
     assert all(near in each.help and each.severity is Severity.WARNING for each in diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ground { shell bash command }", "COMMAND is a selector like `/command`"),
+        ("ground { surface issue }", "is a selector like `/path`"),
+        ('test "x" { call edit {} returns ok }', 'RESULT is JSON like `"done"`'),
+        ('test "x" { call edit {} }', "or `call TOOL JSON returns JSON`"),
+    ],
+)
+def test_the_help_says_what_a_name_in_it_stands_for(text: str, said: str) -> None:
+    assert [said in each.help for each in check(text).diagnostics] == [True]
