@@ -13,8 +13,6 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
-from ..grammar.parser import parse
-from ..grammar.printer import print_statement
 from ..rules.catalog import kinds
 from ..rules.grounds import GroundBlock, PresetBlock
 from ..rules.kind import Kind, Phase, Setting, Spec
@@ -32,7 +30,6 @@ from ..rules.statements import (
     ToolBlock,
     Use,
     read,
-    words,
 )
 from ..rules.testblock import TestCase
 from ..rules.versions import admits, admits_newer
@@ -44,6 +41,7 @@ from .groundcheck import check_ground, check_together, signals_of
 from .packs import Library
 from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
+from .readings import Readings
 from .rulenames import fits, name_rules, told_apart
 from .ruletext import PackError, RuleText
 from .schema import Schema
@@ -86,8 +84,10 @@ class Compiler:
         today: date,
         lets: Mapping[str, Json] | None = None,
         functions: Mapping[str, Callable[[Json], Json]] | None = None,
+        readings: Readings | None = None,
     ) -> None:
         self.library = library
+        self.readings = readings or Readings()
         self.strict = strict
         self.today = today
         self.lets = dict(lets or {})
@@ -133,7 +133,7 @@ class Compiler:
         )
         policies, default = self._settings(tops)
         packs = tuple(f"{unit.pack.name}@{unit.pack.version}" for unit in units if unit.pack is not None)
-        source = Source(_digest(units, lets), packs)
+        source = Source(self._digest(units, lets), packs)
         rule_set = ir.RuleSet(
             rules,
             policies,
@@ -152,10 +152,24 @@ class Compiler:
             self.found += check_together(unit.grounds, signals, unit.file)
         return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
 
+    def _digest(self, units: list[Unit], lets: Mapping[str, Json]) -> str:
+        digest = blake2b(digest_size=16)
+        for unit in units:
+            digest.update(self.readings.printed(unit.tree))
+            documents = [
+                item.spec.clauses["document"]
+                for item in unit.items
+                if isinstance(item, Written) and "document" in item.spec.clauses
+            ]
+            digest.update(json.dumps(documents, sort_keys=True).encode())
+            digest.update(b"\0")
+        digest.update(json.dumps(dict(lets), sort_keys=True).encode())
+        return digest.hexdigest()
+
     # One file ---------------------------------------------------------------------------------
 
     def _unit(self, source: RuleText, *, top: bool, above: tuple[str, ...]) -> Unit:
-        parsed = parse(source.text, words=words, file=source.file)
+        parsed = self.readings.parsed(source.text, source.file)
         self.found += parsed.diagnostics
         unit = Unit(source, parsed.file, top)
         for index, statement in enumerate(parsed.file.statements):
@@ -193,7 +207,7 @@ class Compiler:
 
     def _statement(self, unit: Unit, statement: Statement, index: int, above: tuple[str, ...]) -> None:
         unit.named_families += statement.families or ()
-        declared, found = read(statement, None, unit.file)
+        declared, found = self._read(unit, statement, None)
         self.found += found
         match declared:
             case Pack():
@@ -246,6 +260,12 @@ class Compiler:
             case _:
                 pass
 
+    def _read(self, unit: Unit, statement: Statement, block: str | None) -> tuple[object, list[Diagnostic]]:
+        beside = (block, unit.file)
+        return self.readings.of_statement(
+            "read", statement, beside, lambda: read(statement, block, unit.file)
+        )
+
     def _top_only(self, unit: Unit, statement: Statement) -> None:
         if not unit.top:
             word = statement.word.text
@@ -255,14 +275,19 @@ class Compiler:
 
     def _inner(self, unit: Unit, block: ToolBlock, statement: Statement) -> None:
         if statement.word.text in ("disable", "test"):
-            declared, found = read(statement, "tool", unit.file)
+            declared, found = self._read(unit, statement, "tool")
             self.found += found
             if isinstance(declared, Disable):
                 unit.disables.append((declared, block))
             elif isinstance(declared, TestCase):
                 unit.tests.append((declared, block))
             return
-        spec, found = read_rule(statement, kinds(), in_glob=block.in_glob, file=unit.file)
+        spec, found = self.readings.of_statement(
+            "rule",
+            statement,
+            (block.in_glob, unit.file),
+            lambda: read_rule(statement, kinds(), in_glob=block.in_glob, file=unit.file),
+        )
         if statement.word.text not in kinds() and self.strict and not unit.newer:
             found = [
                 replace(each, severity=Severity.ERROR) if each.code == "G101" else each for each in found
@@ -599,23 +624,6 @@ def _same_models(one: Policy, other: Policy) -> bool:
     if one.families is None or other.families is None:
         return one.families is other.families
     return any(family in other.families for family in one.families)
-
-
-def _digest(units: list[Unit], lets: Mapping[str, Json]) -> str:
-    digest = blake2b(digest_size=16)
-    for unit in units:
-        for statement in unit.tree.statements:
-            digest.update(print_statement(statement).encode("utf-8", "surrogatepass"))
-            digest.update(b"\n")
-        documents = [
-            item.spec.clauses["document"]
-            for item in unit.items
-            if isinstance(item, Written) and "document" in item.spec.clauses
-        ]
-        digest.update(json.dumps(documents, sort_keys=True).encode())
-        digest.update(b"\0")
-    digest.update(json.dumps(dict(lets), sort_keys=True).encode())
-    return digest.hexdigest()
 
 
 def _mutating(units: list[Unit]) -> tuple[frozenset[str], tuple[str, ...]]:

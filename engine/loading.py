@@ -21,6 +21,7 @@ from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
 from .packs import Library, Packs
 from .plan import Hook
+from .readings import Readings
 from .ruletest import run_tests
 from .ruletext import RuleText, read_rule_file
 from .tools import own_copy, read_tools
@@ -56,8 +57,11 @@ def check_rules(
     lets: Mapping[str, Json] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
     tests: bool = True,
+    readings: Readings | None = None,
 ) -> Checked:
     """Compile, check against the tools where given, and run the tests in the files that do not ship with us.
+
+    `readings`: what was read of equal files before.
 
     Raises:
         SchemaError: the tools cannot be used.
@@ -66,7 +70,9 @@ def check_rules(
     known = read_tools(tools)
     today = datetime.now(UTC).date()
     library = Library(packs)
-    compiler = Compiler(library, strict=strict, today=today, lets=lets, functions=functions)
+    compiler = Compiler(
+        library, strict=strict, today=today, lets=lets, functions=functions, readings=readings
+    )
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
     offers = () if tools is None else declared(tools).offered

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
@@ -36,11 +37,37 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
     """Run a file's tests against that file and what it uses; one diagnostic for each that fails."""
     if not unit.tests:
         return []
-    rules = compiler.link((replace_top(unit),), own_values=True).rules
-    found: list[Diagnostic] = []
-    for case, block in unit.tests:
-        found += _run(case, block, unit, rules, compiler.library)
-    return found
+    units = all_units((unit,))
+    documents = [_document(compiler.library, *each) for each in _documents(units)]
+    trees = [each.tree for each in units]
+    key = ("tests", *map(id, trees), *(each.file for each in units), *documents, compiler.today)
+
+    def make() -> list[Diagnostic]:
+        rules = compiler.link((replace_top(unit),), own_values=True).rules
+        found: list[Diagnostic] = []
+        for case, block in unit.tests:
+            found += _run(case, block, unit, rules, compiler.library)
+        return found
+
+    return list(compiler.readings.get(key, (trees, compiler.functions), make))
+
+
+def _documents(units: list[Unit]) -> Iterator[tuple[Any, str]]:
+    """The JSON files that rules and tests look up, with the folders of their rule files."""
+    for unit in units:
+        for case, _ in unit.tests:
+            if case.tools is not None:
+                yield unit.source.folder, case.tools
+        for item in unit.items:
+            if isinstance(item, Written) and isinstance(item.spec.clauses.get("source"), str):
+                yield unit.source.folder, item.spec.clauses["source"]
+
+
+def _document(library: Library, folder: Any, name: str) -> str:
+    try:
+        return json.dumps(library.document(folder, name), sort_keys=True)
+    except CallgateError as error:
+        return str(error)
 
 
 def replace_top(unit: Unit) -> Unit:
