@@ -73,6 +73,7 @@ class Compiler:
     """Reads rule texts into units.
 
     `strict`: an unknown kind is an error, unless the file admits a newer callgate (`load`, `check`).
+    `loading`: what keeps a `disable` past its day in force, with a warning.
     `today`: the UTC day for `disable … until`. `lets`: values that replace those of the files.
     """
 
@@ -85,7 +86,9 @@ class Compiler:
         lets: Mapping[str, Json] | None = None,
         functions: Mapping[str, Callable[[Json], Json]] | None = None,
         readings: Readings | None = None,
+        loading: bool = False,
     ) -> None:
+        self.loading = loading
         self.library = library
         self.readings = readings or Readings()
         self.strict = strict
@@ -499,7 +502,8 @@ class Compiler:
             return
         left = (date.fromisoformat(declared.until) - self.today).days
         if left < 0:
-            severity = Severity.ERROR if self.strict else Severity.WARNING
+            fails = self.strict and not self.loading
+            severity = Severity.ERROR if fails else Severity.WARNING
             message = f"this `disable` expired on {declared.until}"
             help_ = "take it away, or give it a later day and a reason"
             self.found.append(Diagnostic("G108", message, declared.span, severity, help_, unit.file))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .offer import Offering, Stage
     from .palette import Source
     from .schema import Schema
-    from .session import Session
+    from .session import Follow, Session
     from .stores import Store
 
 _LONGEST = 1024  # code points of a name whose plan is kept
@@ -172,6 +172,7 @@ class Engine:
         verifier: Verifier | None = None,
         threshold: float = 0.5,
         store: Store | None = None,
+        follow: Follow | None = None,
     ) -> Session:
         """A conversation with one agent: what it is offered, and what its calls come to.
 
@@ -185,6 +186,7 @@ class Engine:
             verifier: a function of a claim and its text; a score below `threshold` turns an accept into a
                 reject.
             store: where the session is kept, by its id, for several processes; see `docs/stores.md`.
+            follow: gives the engine of each turn, where the rules can change.
 
         Raises:
             InputError: an argument that is none; a state that a newer callgate wrote.
@@ -207,6 +209,7 @@ class Engine:
             verifier=verifier,
             threshold=threshold,
             store=store,
+            follow=follow,
         )
 
     def offering(self, model: str | None) -> Offering:

@@ -53,6 +53,10 @@ class RuleFileError(CallgateError):
         return (type(self), (self.diagnostics, self.text))
 
 
+class DeploymentError(RuleFileError):
+    """A deployment that cannot be loaded: its settings, what they name, or the rules."""
+
+
 class ContractViolation(CallgateError):
     """What a turn must offer or force cannot be honoured; raised before the model is asked, each time.
 

@@ -58,10 +58,11 @@ def check_rules(
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
     tests: bool = True,
     readings: Readings | None = None,
+    loading: bool = False,
 ) -> Checked:
     """Compile, check against the tools where given, and run the tests in the files that do not ship with us.
 
-    `readings`: what was read of equal files before.
+    `readings`: what was read of equal files before. `loading`: a `disable` past its day is no error.
 
     Raises:
         SchemaError: the tools cannot be used.
@@ -71,7 +72,13 @@ def check_rules(
     today = datetime.now(UTC).date()
     library = Library(packs)
     compiler = Compiler(
-        library, strict=strict, today=today, lets=lets, functions=functions, readings=readings
+        library,
+        strict=strict,
+        today=today,
+        lets=lets,
+        functions=functions,
+        readings=readings,
+        loading=loading,
     )
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)

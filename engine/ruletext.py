@@ -41,9 +41,20 @@ def read_rule_file(
             data = stream.read(LARGEST + 1)
     except OSError as error:
         raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
+    return rule_text(data, name, os.path.dirname(path), shipped=shipped)
+
+
+def rule_text(
+    data: bytes, name: str, folder: str | os.PathLike[str] | None, *, shipped: bool = False
+) -> RuleText:
+    """The text of a rule file.
+
+    Raises:
+        PackError: it is no UTF-8 text, or too large.
+    """
     if len(data) > LARGEST:
         raise PackError(f"{name}: is larger than {LARGEST} bytes")
     try:
-        return RuleText(data.decode("utf-8-sig"), name, os.path.dirname(path), shipped)
+        return RuleText(data.decode("utf-8-sig"), name, folder, shipped)
     except UnicodeDecodeError as error:
         raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None

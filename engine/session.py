@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .stores import Store
 
 T = TypeVar("T")
+# The engine in force, or of rules with this digest, and what the session's model is there.
+Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -80,6 +82,7 @@ class Session:
         verifier: Verifier | None = None,
         threshold: float = THRESHOLD,
         store: Store | None = None,
+        follow: Follow | None = None,
     ) -> None:
         if store is not None and not callable(getattr(store, "update", None)):
             raise InputError(f"a store is made by `open_store(URL)`; `{type(store).__name__}` is none")
@@ -92,6 +95,7 @@ class Session:
         self.id = id
         self.model = model
         self._engine = engine
+        self._follow = follow
         self._context = _context(context)
         self._stages = _stages(stages)
         self._text: str | None = None
@@ -134,6 +138,8 @@ class Session:
         surface = self._surface if claim_surface is None else _names(claim_surface)
 
         def begins() -> None:
+            if self._follow is not None:
+                self._engine, self.model = self._follow(None)
             self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
@@ -305,6 +311,7 @@ class Session:
                     f"session `{self._key[:64]}`", "the store has lost it; begin a turn with `user`"
                 )
             self._state = State(turn=self._turn()) if data is None else memory.decode(data)
+            self._stay()
             answer = work()
             return memory.encode(self._state), answer
 
@@ -315,7 +322,14 @@ class Session:
 
     def _turn(self) -> Turn:
         """What a turn begins with."""
-        return Turn(ground=grounding.begin(self._grounds().preset, self._surface))
+        ground = grounding.begin(self._grounds().preset, self._surface)
+        return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
+
+    def _stay(self) -> None:
+        """A turn that another process began stays on its rules, where they are still at hand."""
+        rules = self._state.turn.rules
+        if self._follow is not None and rules and rules != self._engine.digest:
+            self._engine, self.model = self._follow(rules)
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd

@@ -50,7 +50,8 @@ class Turn(msgspec.Struct, omit_defaults=True):
     and their places among them (bits, in hexadecimal), None for every tool. `asked`: forced requests by tool;
     `answered`: tools that a result came for, true where one was good. `counts`: admitted calls by tool,
     `after`: tools with a good result. `repeats`: calls so far by digest. `full`: which of these had to leave
-    something out. Names are as `short` gives them.
+    something out. `rules`: the digest of those that the turn began with, where they can change. Names are as
+    `short` gives them.
     """
 
     step: Count = 0
@@ -63,6 +64,7 @@ class Turn(msgspec.Struct, omit_defaults=True):
     calls: dict[str, Call] = {}
     repeats: dict[str, Count] = {}
     full: list[str] = []
+    rules: str = ""
     ground: Grounding = msgspec.field(default_factory=Grounding)
 
 

@@ -441,6 +441,34 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "and what looks at the result when it comes. Join them with `and`; each part looks at one of "
             "the two.",
         ),
+        "G701": Code(
+            "no settings",
+            "A deployment file is a YAML mapping of settings, each once. Correct the place that is shown.",
+        ),
+        "G702": Code(
+            "unknown setting",
+            "A deployment file has a setting that there is not; the nearest one is proposed. `docs/deployments.md` "
+            "lists them.",
+        ),
+        "G703": Code(
+            "setting missing",
+            "A deployment states its `default`: what becomes of calls that no `allow` and no `ask` fits. A `log` "
+            "says where it goes, in `to`.",
+        ),
+        "G704": Code(
+            "wrong value of a setting",
+            "The setting wants a value of another type, or one from a list. The message says which.",
+        ),
+        "G705": Code(
+            "environment variable",
+            "`${NAME}` needs a variable of this name in the environment; `${NAME:-default}` does not. Nothing else "
+            "is expanded.",
+        ),
+        "G706": Code(
+            "a file of a deployment",
+            "A file or pattern that a deployment names fits nothing, or cannot be read. Paths are relative to the "
+            "folder of the deployment file.",
+        ),
         "G105": Code(
             "said twice",
             "A name is given twice in one file: two `family`, `let` or `default` statements for the "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._terminal import Unusable
 
@@ -16,15 +15,6 @@ if TYPE_CHECKING:
     from ..definitions import Tools
     from ..loading import Checked
     from ..ruletext import RuleText
-
-_NO_JSON = MappingProxyType(
-    {
-        "limit": "is too large or nested too deep, once its aliases are followed",
-        "number": "holds a number that is not finite or cannot be kept exactly",
-        "surrogate": "holds half of a surrogate pair",
-    }
-)
-_DOCUMENT = 8_000_000  # bytes of a file with tools or context
 
 
 def add_rules(parser: ArgumentParser) -> None:
@@ -135,63 +125,13 @@ def read_document(name: str, setting: str) -> Json:
     Raises:
         Unusable: it cannot be read exactly; the message begins with the setting and the file.
     """
-    where = f"{setting} {name}"
+    from ..documents import LARGEST, DocumentError, decode_document
+
     try:
         with open(name, "rb") as stream:
-            data = stream.read(_DOCUMENT + 1)
+            data = stream.read(LARGEST + 1)
+        return decode_document(data, name)
     except OSError as error:
-        raise Unusable(f"{where}: cannot be read: {error.strerror or error}") from None
-    if len(data) > _DOCUMENT:
-        raise Unusable(f"{where}: is larger than {_DOCUMENT} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Unusable(f"{where}: is no UTF-8 text, at byte {error.start + 1}") from None
-    return _yaml(text, where) if name.endswith((".yaml", ".yml")) else _json(text, where)
-
-
-def _json(text: str, where: str) -> Json:
-    from ...rules.strictjson import JsonError, decode
-    from ..domain import DEEPEST
-
-    try:
-        return decode(text, depth=DEEPEST)
-    except JsonError as error:
-        line = f" in line {text.count(chr(10), 0, error.position) + 1}" if error.code == "syntax" else ""
-        raise Unusable(f"{where}: is no JSON: {error}{line}") from None
-
-
-def _yaml(text: str, where: str) -> Json:
-    import yaml
-
-    from ..domain import DEEPEST, Limits, value_fault
-    from ..errors import InputError
-
-    class Loader(yaml.CSafeLoader):
-        """Refuses a key that stands twice, of which YAML would keep the last."""
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key, _ in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                    if (key.tag, key.value) in seen:
-                        raise yaml.MarkedYAMLError(
-                            problem=f"the key `{key.value[:64]}` stands twice", problem_mark=key.start_mark
-                        )
-                    seen.add((key.tag, key.value))
-            return super().construct_mapping(node, deep)
-
-    try:
-        document: Json = yaml.load(text, Loader)
-        # Aliases make small files large values, and YAML has types that JSON lacks.
-        fault = value_fault(document, Limits(input_bytes=_DOCUMENT, depth=DEEPEST))
-    except yaml.MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark is not None else ""
-        raise Unusable(f"{where}: is no YAML: {error.problem or error.context}{line}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise Unusable(f"{where}: is no YAML: {' '.join(str(error).split())}") from None
-    except InputError as error:
-        raise Unusable(f"{where}: {error}") from None
-    if fault is not None:
-        raise Unusable(f"{where}: {_NO_JSON[fault.code]}")
-    return document
+        raise Unusable(f"{setting} {name}: cannot be read: {error.strerror or error}") from None
+    except DocumentError as error:
+        raise Unusable(f"{setting} {name}: {error}") from None

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .engine.deployment import Deployment, load
     from .engine.domain import Limits
     from .engine.engine import Engine
     from .engine.errors import (
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         CallgateWarning,
         ContractViolation,
         Denied,
+        DeploymentError,
         ForcedToolUnavailable,
         InputError,
         NotAllowed,
@@ -34,11 +36,13 @@ if TYPE_CHECKING:
     from .engine.version import VERSION as __version__
 
 _HOMES = {
+    "deployment": ("Deployment", "load"),
     "domain": ("Limits",),
     "engine": ("Engine",),
     "errors": (
         *("ApprovalRequired", "CallgateError", "CallgateWarning", "ContractViolation", "Denied"),
         *(
+            "DeploymentError",
             "ForcedToolUnavailable",
             "InputError",
             "NotAllowed",
@@ -74,8 +78,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "ContractViolation", "Denied", "Engine",
-    "ForcedToolUnavailable", "InputError", "Issue", "Limits", "NotAllowed", "Observation", "Outcome",
+    "ApprovalRequired", "CallgateError", "CallgateWarning", "Change", "ContractViolation", "Denied",
+    "Deployment", "DeploymentError", "Engine", "ForcedToolUnavailable", "InputError", "Issue", "Limits",
+    "NotAllowed", "Observation", "Outcome",
     "RuleFileError", "SchemaError", "Session", "Stage", "StoreError", "ToolPalette", "Unrepairable",
-    "UnrepairableToolInputError", "Verdict", "__version__", "compile",
+    "UnrepairableToolInputError", "Verdict", "__version__", "compile", "load",
 ]  # fmt: skip

@@ -1,0 +1,288 @@
+"""From the files of a deployment to the set that is put in force: read, compiled, checked, tested.
+
+Source: `docs/deployments.md`. Everything that is wrong is found in one run.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..grammar.ast import Json
+from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from ..rules.kind import Effect
+from .definitions import Tools
+from .documents import DocumentError, decode_document
+from .engine import Engine
+from .errors import DeploymentError, InputError, SchemaError
+from .ir import Default, PolicyRule, RuleSet
+from .loading import check_rules
+from .readings import Readings
+from .ruletext import PackError, RuleText, rule_text
+from .settings import Settings, read_settings
+from .verdict import Source
+
+if TYPE_CHECKING:
+    from .admission import Policy
+    from .plan import Hook
+
+_WHY = {
+    "ask": "no rule allows this call, and the deployment asks for such calls",
+    "deny": "no rule allows this call, and the deployment denies such calls",
+}
+_LARGEST = 8_000_000  # bytes of one file
+
+
+class Owner(Struct, frozen=True):
+    """What the program brings that owns the tools: it is in no file."""
+
+    prepare: Mapping[str, Hook] = {}
+    functions: Mapping[str, Callable[[Json], Json]] = {}
+    policies: Sequence[Policy] = ()
+
+
+class Set(Struct, frozen=True):
+    """One set of rules. `files`: what was read for it, by path: SHA-256, or None where there was no file."""
+
+    settings: Settings
+    engine: Engine
+    files: Mapping[str, str | None]
+    since: datetime
+    expired: tuple[str, ...]
+    warnings: tuple[Diagnostic, ...]
+
+    def model(self, name: str | None) -> str | None:
+        """What a model is, by what the deployment calls it."""
+        models = self.settings.models
+        return models.get(name, name) if models and type(name) is str else name
+
+
+class Files:
+    """What was read from a disk, so that it can be seen whether it is still the same."""
+
+    def __init__(self, deployment: Path) -> None:
+        self.deployment = deployment
+        self._read: dict[str, bytes | None] = {}
+        self._patterns: dict[str, list[str]] = {}
+
+    def read(self, path: str | Path) -> bytes:
+        """The bytes of a file, the same each time. Raises OSError."""
+        name = str(path)
+        if self._read.get(name) is None:
+            self._read[name] = None
+            self._read[name] = _bytes(name)
+        found = self._read[name]
+        assert found is not None
+        return found
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files that fit a pattern, sorted."""
+        if pattern not in self._patterns:
+            self._patterns[pattern] = _matching(pattern)
+        return self._patterns[pattern]
+
+    def saw(self, seen: Mapping[str, str | None]) -> None:
+        """Note what somebody else read, or found missing."""
+        for path, text in seen.items():
+            self._read.setdefault(path, None if text is None else text.encode("utf-8", "surrogatepass"))
+
+    @property
+    def digests(self) -> dict[str, str | None]:
+        """SHA-256 of each file, in hexadecimal; None where there was none."""
+        return {path: None if data is None else sha256(data).hexdigest() for path, data in self._read.items()}
+
+    @property
+    def folders(self) -> set[str]:
+        """The folders in which a change can be one of this deployment."""
+        found = {os.path.dirname(path) for path in (*self._read, *self._patterns)}
+        found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
+        return {each for each in found if each and glob.has_magic(each) is False and os.path.isdir(each)}
+
+    def unchanged(self) -> bool:
+        """Are the files and the lists of files what they were when they were read?"""
+        for pattern, before in self._patterns.items():
+            if _matching(pattern) != before:
+                return False
+        return all(_same(path, data) for path, data in self._read.items())
+
+    def until_quiet(self, quiet: float) -> float:
+        """Seconds until nothing of this has changed for so long, as far as the files say when they did."""
+        newest = 0.0
+        for path in (str(self.deployment), *self._read, *self.folders):
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            newest = max(newest, found.st_mtime, found.st_ctime)
+        return min(max(newest + quiet - time.time(), 0.0), quiet)
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(_LARGEST + 1)
+
+
+def _same(path: str, before: bytes | None) -> bool:
+    try:
+        now = _bytes(path)
+    except OSError:
+        return before is None
+    return before is not None and now.removeprefix(b"\xef\xbb\xbf") == before.removeprefix(b"\xef\xbb\xbf")
+
+
+def _matching(pattern: str) -> list[str]:
+    return sorted(each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each))
+
+
+def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings) -> Set:
+    """The set that the files make.
+
+    Raises:
+        DeploymentError: something is wrong; it holds every diagnostic.
+    """
+    file = str(files.deployment)
+    try:
+        text = files.read(file).decode("utf-8-sig")
+    except OSError as error:
+        raise DeploymentError((), f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise DeploymentError((), f"{file}: is no UTF-8 text, at byte {error.start}") from None
+    settings, found = read_settings(text, files.deployment)
+    if settings is None:
+        raise _error(found, {file: text})
+    building = _Building(files, settings, text)
+    return building.set(owner, tools, readings)
+
+
+def nothing(old: Set, error: DeploymentError) -> Set:
+    """What denies every call: for a deployment that does not keep its last good set."""
+    why = "the rules of this deployment could not be loaded"
+    source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
+    rules = RuleSet(default=Default(Effect.DENY, why), source=source)
+    return replace(old, engine=Engine(rules, old.engine.tools), since=datetime.now(UTC), expired=())
+
+
+class _Building:
+    """One load, with everything that was found wrong."""
+
+    def __init__(self, files: Files, settings: Settings, text: str) -> None:
+        self.files = files
+        self.settings = settings
+        self.found: list[Diagnostic] = []
+        self.texts = {settings.file: text}
+
+    def set(self, owner: Owner, given: Tools | None, readings: Readings) -> Set:
+        texts = list(self._rules())
+        tools = given if given is not None or self.settings.tools is None else self._tools()
+        lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
+        if self.found:
+            raise _error(self.found, self.texts)
+        try:
+            checked = check_rules(
+                texts,
+                tools=tools,
+                packs=self._packs(),
+                strict=True,
+                loading=True,
+                lets=lets,
+                functions=owner.functions,
+                readings=readings,
+            )
+        except (SchemaError, InputError) as error:
+            self._wrong("G704", f"the tools cannot be used: {error}", "tools")
+            raise _error(self.found, self.texts) from None
+        except PackError as error:
+            self._wrong("G706", str(error), "packs")
+            raise _error(self.found, self.texts) from None
+        self.files.saw(checked.seen)
+        self.texts |= checked.compiled.texts
+        self.found += map(self._placed, checked.diagnostics)
+        if any(each.severity is Severity.ERROR for each in self.found):
+            raise _error(self.found, self.texts)
+        engine = Engine(
+            self._settled(checked.rules),
+            tools,
+            limits=self.settings.limits,
+            prepare=owner.prepare,
+            policies=owner.policies,
+        )
+        expired = tuple(f"{each.file}:{each.span.line}" for each in self.found if each.code == "G108")
+        digests = self.files.digests
+        return Set(self.settings, engine, digests, datetime.now(UTC), expired, tuple(self.found))
+
+    def _rules(self) -> Iterator[RuleText]:
+        """The rule files, each once, in the order of the patterns."""
+        seen: set[str] = set()
+        for number, pattern in enumerate(self.settings.rules):
+            path = os.path.normpath(self._path(pattern))
+            names = self.files.matching(path) if glob.has_magic(path) else [path]
+            if not names:
+                self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
+            for name in names:
+                if os.path.realpath(name) in seen:
+                    continue
+                seen.add(os.path.realpath(name))
+                try:
+                    yield rule_text(self.files.read(name), name, os.path.dirname(name))
+                except OSError as error:
+                    self._wrong("G706", f"{name}: cannot be read: {error.strerror or error}", "rules", number)
+                except PackError as error:
+                    self._wrong("G706", str(error), "rules", number)
+
+    def _tools(self) -> Any:
+        assert self.settings.tools is not None
+        path = self._path(self.settings.tools)
+        try:
+            found = decode_document(self.files.read(path), path)
+        except OSError as error:
+            self._wrong("G706", f"{path}: cannot be read: {error.strerror or error}", "tools")
+            return None
+        except DocumentError as error:
+            self._wrong("G706", f"{path}: {error}", "tools")
+            return None
+        if not isinstance(found, dict | list):
+            self._wrong("G706", f"{path}: tools are names with schemas, or a list of definitions", "tools")
+        return found
+
+    def _packs(self) -> list[str | Path]:
+        """The packs, where a path is one from the folder of the deployment."""
+        is_path = re.compile(r"[/\\]|\.gate$")
+        return [Path(self._path(each)) if is_path.search(each) else each for each in self.settings.packs]
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.settings.folder, os.path.expanduser(name))
+
+    def _settled(self, rules: RuleSet) -> RuleSet:
+        """The rules under the deployment's policy and default, with a digest of all that decides."""
+        settings = self.settings
+        why = settings.why or _WHY.get(settings.default, "")
+        default = Default(Effect(settings.default), why)
+        policies = (PolicyRule(settings.policy, None),) if settings.policy is not None else rules.policies
+        parts = (rules.source.engine, default, policies, sorted(settings.models.items()), settings.limits)
+        digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return replace(rules, default=default, policies=policies, source=Source(digest, rules.source.packs))
+
+    def _placed(self, found: Diagnostic) -> Diagnostic:
+        """A finding about a given value, at its setting."""
+        if found.file != "<lets>":
+            return found
+        name = next((each for each in self.settings.let if f"`{each[:64]}`" in found.message), "")
+        return replace(found, file=self.settings.file, span=self.settings.at("let", name))
+
+    def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
+        span = self.settings.at(*place)
+        self.found.append(Diagnostic(code, message, span, help=help, file=self.settings.file))
+
+
+def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
+    return DeploymentError(tuple(found), render_text(found, texts))

@@ -1,0 +1,335 @@
+"""A deployment: packs, rule files, tools and settings as one engine, which is loaded anew while calls run.
+
+Source: `docs/deployments.md`. A call takes the set in force once, and a turn keeps the one it began with.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..grammar.ast import Json
+from .definitions import Tools
+from .deploying import Files, Owner, Set, build, nothing
+from .engine import Engine
+from .errors import DeploymentError, InputError
+from .readings import Readings
+from .settings import Settings
+from .tools import own_copy
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from .admission import Policy
+    from .grounding import Verifier
+    from .offer import Stage
+    from .plan import Hook
+    from .reload import Watch, Watched
+    from .session import Session
+    from .stores import Store
+
+_TRIES = 20  # readings of files that keep changing, before a load fails
+_SETS = 8  # sets that turns may still be on
+
+
+class Status(Struct, frozen=True):
+    """What is in force, and whether it is what the files say.
+
+    `since`: when it was put in force. `stale_since`: since when the files say something else, which could not
+    be loaded; `error` says what is wrong and where. `expired`: `disable` statements past their day, which
+    hold all the same. `loads` and `failures` count from the start. Times are UTC.
+    """
+
+    digest: str
+    since: datetime
+    stale_since: datetime | None
+    error: str | None
+    packs: tuple[str, ...]
+    files: tuple[str, ...]
+    expired: tuple[str, ...]
+    loads: int
+    failures: int
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    tools: Tools | None = None,
+    prepare: Mapping[str, Hook] | None = None,
+    functions: Mapping[str, Callable[[Json], Json]] | None = None,
+    policies: Sequence[Policy] = (),
+) -> Deployment:
+    """Load a deployment.
+
+    Args:
+        path: `deployment.yaml`.
+        tools: the registered tools, in the place of the file that `tools` names.
+        prepare: hooks of the tools' owners. `functions`: what `call NAME` may name. `policies`: what the host
+            adds to the admission of places under a `bound`.
+
+    Raises:
+        DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
+        StoreError: the store of `state` cannot be used.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
+    owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
+    deployment = Deployment(Path(path), owner, own_copy(tools))
+    if deployment.settings.watch:
+        deployment.watch()
+    return deployment
+
+
+class Deployment:
+    """An engine over the files of a deployment. Serves every thread; made by `load`."""
+
+    def __init__(self, path: Path, owner: Owner, tools: Tools | None) -> None:
+        self.path = Path(os.path.abspath(path))
+        self._owner = owner
+        self._tools = tools  # the host's, or None
+        self._readings = Readings()
+        self._lock = threading.Lock()  # one load at a time
+        self._watching = threading.Lock()
+        self._loads = self._failures = 0
+        self._stale: tuple[datetime, DeploymentError] | None = None
+        self._files = Files(self.path)  # of the last load, whether it was good or not
+        self._set = self._read(None)
+        self._sets = {self._set.engine.digest: self._set}
+        self._loads = 1
+        self._store = self._open_store()
+        self._watch: Watch | None = None
+
+    # What is in force -------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The engine in force. It never changes; a load puts another one in its place."""
+        return self._set.engine
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._set.settings
+
+    @property
+    def digest(self) -> str:
+        """Digest of the rules in force, as verdicts carry it."""
+        return self._set.engine.digest
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The packs in force, as `name@version`."""
+        return self._set.engine.packs
+
+    @property
+    def status(self) -> Status:
+        """What is in force, and whether it is what the files say."""
+        now, stale = self._set, self._stale
+        return Status(
+            now.engine.digest,
+            now.since,
+            stale[0] if stale is not None else None,
+            stale[1].text if stale is not None else None,
+            now.engine.packs,
+            tuple(path for path, digest in now.files.items() if digest is not None),
+            now.expired,
+            self._loads,
+            self._failures,
+        )
+
+    # Calls ------------------------------------------------------------------------------------
+
+    def check(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        model: str | None = None,
+        schema: Json = None,
+        context: Mapping[str, Json] | None = None,
+        stop_reason: str | None = None,
+    ) -> Verdict:
+        """`Engine.check` through the set in force."""
+        now = self._set
+        return now.engine.check(
+            tool,
+            arguments,
+            model=now.model(model),
+            schema=schema,
+            context=context,
+            stop_reason=stop_reason,
+        )
+
+    def check_text(
+        self,
+        tool: str,
+        text: str,
+        *,
+        model: str | None = None,
+        schema: Json = None,
+        context: Mapping[str, Json] | None = None,
+        stop_reason: str | None = None,
+    ) -> Verdict:
+        """`Engine.check_text` through the set in force."""
+        now = self._set
+        return now.engine.check_text(
+            tool, text, model=now.model(model), schema=schema, context=context, stop_reason=stop_reason
+        )
+
+    def session(
+        self,
+        id: str | None = None,
+        *,
+        model: str | None = None,
+        tools: Tools | None = None,
+        context: Mapping[str, Json] | None = None,
+        stages: Sequence[Stage] = (),
+        state: bytes | str | None = None,
+        claim_surface: Iterable[str] = (),
+        verifier: Verifier | None = None,
+        threshold: float = 0.5,
+        store: Store | None = None,
+    ) -> Session:
+        """`Engine.session`. Each turn is on the set that was in force when it began.
+
+        `store`: the one of `state` in the deployment, where the session has an id and none is given.
+        """
+        if store is None and id is not None and state is None:
+            store = self._store
+        given = own_copy(tools)
+
+        def follow(digest: str | None) -> tuple[Engine, str | None]:
+            now = self._set if digest is None else self._sets.get(digest, self._set)
+            return now.engine if given is None else now.engine.over(given), now.model(model)
+
+        return self._set.engine.session(
+            id,
+            model=model,
+            tools=given,
+            context=context,
+            stages=stages,
+            state=state,
+            claim_surface=claim_surface,
+            verifier=verifier,
+            threshold=threshold,
+            store=store,
+            follow=follow,
+        )
+
+    # Loading ----------------------------------------------------------------------------------
+
+    def reload(self) -> Status:
+        """Read everything again; what is on disk is in force afterwards, or the last good set still is.
+
+        Does not raise for what is wrong with the files: `status.error` says it.
+        """
+        with self._lock:
+            self._renew(self._tools)
+            return self.status
+
+    def refresh(self) -> Status:
+        """`reload`, where anything is not as it was read last."""
+        with self._lock:
+            if not self._files.unchanged():
+                self._renew(self._tools)
+            return self.status
+
+    @property
+    def watched(self) -> Watched:
+        """What `watch` looks at."""
+        from .reload import Watched
+
+        settings = self._set.settings
+        own = [] if settings.log is None else [os.path.join(settings.folder, settings.log.to)]
+        if settings.state.startswith("sqlite:///"):
+            own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
+        return Watched(self._files.folders, own, settings.poll)
+
+    def set_tools(self, tools: Tools | None) -> Status:
+        """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
+
+        None: the file that `tools` names. Raises InputError for what are no tools.
+        """
+        given = own_copy(tools)
+        with self._lock:
+            if self._renew(given):
+                self._tools = given
+            return self.status
+
+    def watch(self) -> Watch:
+        """Load anew whenever the files change, in a thread of its own. Give it back with `close`."""
+        from .reload import Watch
+
+        with self._watching:
+            if self._watch is None or not self._watch.alive:
+                self._watch = Watch(self)
+            return self._watch
+
+    def close(self) -> None:
+        """Stop watching, and let go of the store. Calls still get verdicts."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> Deployment:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _renew(self, tools: Tools | None) -> bool:
+        """Put in force what is on disk, where that is good. Held by one thread."""
+        try:
+            new = self._read(self._set, tools)
+        except DeploymentError as error:
+            self._failures += 1
+            self._stale = (self._stale[0] if self._stale is not None else datetime.now(UTC), error)
+            if not self._set.settings.keep_last_good:
+                self._put(nothing(self._set, error))
+            return False
+        self._loads += 1
+        self._put(new)
+        self._stale = None
+        return True
+
+    def _put(self, new: Set) -> None:
+        sets = {**self._sets, new.engine.digest: new}
+        self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
+        self._set = new
+
+    def _read(self, old: Set | None, tools: Tools | None = None) -> Set:
+        """What is on disk, where no file changed from its first reading until some time after the last."""
+        tools = tools if old is not None else self._tools
+        quiet = old.settings.quiet if old is not None else 0.1
+        for _ in range(_TRIES):
+            files = self._files = Files(self.path)
+            self._readings.begin()
+            found: Set | DeploymentError
+            try:
+                found = build(files, self._owner, tools, self._readings)
+            except DeploymentError as error:
+                self._readings.abort()
+                found = error
+            time.sleep(files.until_quiet(quiet))
+            if files.unchanged():
+                if isinstance(found, DeploymentError):
+                    raise found
+                return found
+        raise DeploymentError((), f"{self.path}: the files keep changing while they are read; try again")
+
+    def _open_store(self) -> Store | None:
+        from .stores import open_store
+
+        state = self._set.settings.state
+        try:
+            return open_store(state)
+        except InputError as error:
+            raise DeploymentError((), f"{self.path}: state: {error}") from None

@@ -1,0 +1,159 @@
+"""Watching the files of a deployment: whatever happens in their folders, they are read again.
+
+Source: `docs/deployments.md`, "Reload". The folders are watched, not the files: a file that is put in the
+place of another one, or a link that is turned, is missed by who watches the file itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .deployment import Deployment
+
+_STEP_MS = 500  # between two looks at whether this should end
+_POLL_MS = 500  # between two looks at files where the system tells nothing
+_AGAIN = 1.0  # seconds, where the folders cannot be watched now
+_REMOTE = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "fuse",
+    "overlay",
+    "vboxsf",
+    "virtiofs",
+    "afs",
+    "ceph",
+    "gluster",
+    "lustre",
+)
+
+
+class Watch:
+    """A thread that loads a deployment anew when its files change. Ends with `close`, or with it."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = weakref.ref(deployment)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="callgate-watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """End watching; waits until the thread has ended."""
+        self._stop.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(10)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            deployment = self._deployment()
+            if deployment is None:
+                return
+            wanted = deployment.watched
+            del deployment
+            first = True
+            for happened in _happenings(wanted, self._stop):
+                deployment = self._deployment()
+                if deployment is None or self._stop.is_set():
+                    return
+                if happened or first:  # what happened before the watch began is not told
+                    deployment.refresh()
+                first = False
+                other = deployment.watched != wanted
+                del deployment
+                if other:
+                    break
+
+
+class Watched:
+    """What is watched: folders, but for files that callgate itself writes there."""
+
+    __slots__ = ("folders", "own", "poll")
+
+    def __init__(self, folders: Iterable[str], own: Iterable[str], poll: bool | None) -> None:
+        self.folders = tuple(sorted(folders))
+        self.own = tuple(sorted(own))
+        self.poll = poll
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Watched):
+            return NotImplemented
+        return (self.folders, self.own, self.poll) == (other.folders, other.own, other.poll)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def counts(self, _change: object, path: str) -> bool:
+        """Is an event about something that callgate does not write?"""
+        return not self.own or not path.startswith(self.own)
+
+
+def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:
+    """True after something happened in the folders, False where nothing did for some time."""
+    from watchfiles import watch
+
+    poll = needs_polling(wanted.folders) if wanted.poll is None else wanted.poll
+    try:
+        for changes in watch(
+            *wanted.folders,
+            watch_filter=wanted.counts,
+            debounce=200,
+            step=50,
+            stop_event=stop,
+            rust_timeout=_STEP_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            force_polling=poll,
+            poll_delay_ms=_POLL_MS,
+            recursive=False,
+            ignore_permission_denied=True,
+        ):
+            yield bool(changes)
+    except (OSError, RuntimeError):
+        # A folder went away, or the system has no watch left: look again after a while.
+        stop.wait(_AGAIN)
+        yield True
+
+
+def needs_polling(folders: Iterable[str], mounts: Callable[[], str] | None = None) -> bool:
+    """Does one of the folders lie on a network or overlay mount, whose changes the system may not tell?
+
+    `mounts`: gives the text of `/proc/self/mountinfo`; where there is none, changes are told.
+    """
+    try:
+        text = (mounts or _mountinfo)()
+    except OSError:
+        return False
+    kinds: dict[str, str] = {}
+    for line in text.splitlines():
+        left, _, right = line.partition(" - ")
+        fields = left.split(" ")
+        if len(fields) > 4 and right:
+            kinds[fields[4].replace("\\040", " ")] = right.split(" ")[0]
+    return any(_kind(os.path.realpath(each), kinds).startswith(_REMOTE) for each in folders)
+
+
+def _mountinfo() -> str:
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as stream:
+        return stream.read()
+
+
+def _kind(folder: str, kinds: dict[str, str]) -> str:
+    """The kind of the mount that a folder lies on."""
+    while folder not in kinds and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    return kinds.get(folder, "")

@@ -1,0 +1,348 @@
+"""deployment.yaml, read: the settings, where each of them stands, and everything that is wrong with them.
+
+Source: `docs/deployments.md`. Text is expanded before it is given a type: `depth: ${DEPTH}` is a number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+from msgspec import Struct
+
+from ..grammar.ast import Json
+from ..grammar.diagnostics import Diagnostic, nearest
+from ..grammar.span import NOWHERE, Span
+from .domain import DEEPEST, Limits, value_fault
+from .errors import InputError
+from .ir import POLICIES
+
+LARGEST = 1_000_000  # bytes of a deployment file
+Place: TypeAlias = tuple[str | int, ...]
+_VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
+_TEXT = {"type": "string", "minlength": 1}
+_TEXTS = {"type": "list", "schema": _TEXT}
+_COUNT = {"type": "integer", "min": 1}
+# What may stand where: a Cerberus schema. `meant` says it in words.
+SCHEMA: Mapping[str, Any] = {
+    "packs": {**_TEXTS, "meta": {"meant": "a list of names, `name@range` or paths"}},
+    "rules": {**_TEXTS, "meta": {"meant": "a list of files or patterns such as `./rules/*.gate`"}},
+    "tools": {**_TEXT, "meta": {"meant": "the path of a JSON or YAML file"}},
+    "models": {
+        "type": "dict",
+        "keysrules": _TEXT,
+        "valuesrules": _TEXT,
+        "meta": {"meant": "a mapping of names to model ids"},
+    },
+    "policy": {"type": "string", "allowed": list(POLICIES)},
+    "default": {"type": "string", "required": True, "allowed": ["allow", "ask", "deny"]},
+    "why": {**_TEXT, "meta": {"meant": "why `default` denies or asks"}},
+    "cwd": {"type": "string", "regex": r"(/|~|[A-Za-z]:).*", "meta": {"meant": "an absolute path"}},
+    "let": {"type": "dict", "keysrules": _TEXT, "meta": {"meant": "a mapping of names to values"}},
+    "limits": {
+        "type": "dict",
+        "schema": {"input-bytes": _COUNT, "depth": {"type": "integer", "min": 1, "max": DEEPEST}},
+    },
+    "state": {**_TEXT, "meta": {"meant": "`memory`, or the URL of a store"}},
+    "log": {
+        "type": "dict",
+        "schema": {
+            "to": {**_TEXT, "required": True, "meta": {"meant": "the path of a file, or `stdout`"}},
+            "values": {"type": "boolean"},
+            "mask": {**_TEXTS, "meta": {"meant": "a list of selectors such as `/password`"}},
+            "max-bytes": {"type": "integer", "min": 4096},
+            "keep": {"type": "integer", "min": 0, "max": 1000},
+            "queue": {"type": "integer", "min": 1, "max": 1_000_000},
+            "telemetry": {"type": "boolean"},
+        },
+    },
+    "reload": {
+        "type": "dict",
+        "schema": {
+            "watch": {"type": "boolean"},
+            "keep-last-good": {"type": "boolean"},
+            "quiet-ms": {"type": "integer", "min": 10, "max": 10_000},
+            "poll": {"type": "boolean"},
+        },
+    },
+}
+_TYPES = {
+    "string": "text",
+    "boolean": "`true` or `false`",
+    "integer": "a whole number",
+    "list": "a list",
+    "dict": "a mapping",
+}
+
+
+class LogSettings(Struct, frozen=True):
+    """Where decisions are written, and what of them."""
+
+    to: str
+    values: bool = False
+    mask: tuple[str, ...] = ()
+    max_bytes: int | None = None
+    keep: int = 5
+    queue: int = 10_000
+    telemetry: bool = False
+
+
+class Settings(Struct, frozen=True):
+    """A deployment's settings. Paths are absolute; `spans` says where each setting stands."""
+
+    file: str
+    folder: Path
+    default: str
+    why: str = ""
+    packs: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    tools: str | None = None
+    models: Mapping[str, str] = {}
+    policy: str | None = None
+    cwd: str | None = None
+    let: Mapping[str, Json] = {}
+    limits: Limits = Limits()
+    state: str = "memory"
+    log: LogSettings | None = None
+    watch: bool = False
+    keep_last_good: bool = True
+    quiet: float = 0.1
+    poll: bool | None = None
+    spans: Mapping[Place, Span] = {}
+
+    def at(self, *place: str | int) -> Span:
+        """Where a setting stands, or the nearest one above it that does."""
+        while place:
+            if place in self.spans:
+                return self.spans[place]
+            place = place[:-1]
+        return NOWHERE
+
+
+def read_settings(
+    text: str, path: Path, environment: Mapping[str, str] | None = None
+) -> tuple[Settings | None, list[Diagnostic]]:
+    """The settings of a deployment file, or None with everything that is wrong with it."""
+    file = str(path)
+    reading = _Reading(file, os.environ if environment is None else environment)
+    document = reading.document(text)
+    found = list(reading.found)
+    if document is not None:
+        # What could not be expanded has no value that could be wrong.
+        unknown = {each.span for each in found}
+        found += (each for each in _faults(document, reading.spans, file) if each.span not in unknown)
+    if found:
+        return None, sorted(found, key=lambda each: each.span.start)
+    return _settings(document, path, reading.spans), []
+
+
+class _Reading:
+    """YAML to values of the JSON domain, with the place of each; variables of the environment expanded."""
+
+    def __init__(self, file: str, environment: Mapping[str, str]) -> None:
+        self.file = file
+        self.environment = environment
+        self.spans: dict[Place, Span] = {}
+        self.found: list[Diagnostic] = []
+
+    def document(self, text: str) -> Any:
+        try:
+            node = yaml.compose(text, yaml.CSafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            span = Span(mark.index, mark.index, mark.line + 1, mark.column + 1) if mark else NOWHERE
+            self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span)
+            return None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            self._wrong("G701", f"this is no YAML: {' '.join(str(error).split())[:200]}", NOWHERE)
+            return None
+        if not isinstance(node, yaml.MappingNode):
+            help_ = "begin with `default: deny`"
+            self._wrong("G701", "a deployment is a mapping of settings", NOWHERE, help_)
+            return None
+        return self._value(node, (), 0)
+
+    def _value(self, node: yaml.Node, place: Place, depth: int) -> Any:
+        self.spans[place] = _span(node)
+        if depth > DEEPEST or len(self.spans) > LARGEST:
+            self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
+            return None
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place, depth)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(each, (*place, at), depth + 1) for at, each in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, place: Place, depth: int) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for key, item in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self._wrong("G701", "the name of a setting is text", _span(key))
+                continue
+            name = key.value
+            if name in value:
+                self._wrong("G701", f"`{name[:64]}` stands twice", _span(key), "keep one")
+            value[name] = self._value(item, (*place, name), depth + 1)
+            self.spans[(*place, name)] = _span(key)
+        return value
+
+    def _scalar(self, node: Any) -> Json:
+        text = _VARIABLE.sub(lambda found: self._variable(found, node), node.value)
+        # In `{…}` a variable has to stand in quotes, and may be a number all the same.
+        whole = node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
+        return _plain(text) if whole or node.style in (None, "") else text
+
+    def _variable(self, found: re.Match[str], node: yaml.Node) -> str:
+        name, otherwise = found.group(1), found.group(2)
+        if name is None:
+            help_ = "write `${NAME}` or `${NAME:-default}`"
+            self._wrong("G705", "nothing else is expanded after `${`", _span(node), help_)
+            return ""
+        value = self.environment.get(name, "")
+        if value or (otherwise is None and name in self.environment):
+            return value
+        if otherwise is None:
+            help_ = f"set it, or write `${{{name}:-default}}`"
+            self._wrong("G705", f"the environment has no `{name}`", _span(node), help_)
+            return ""
+        return otherwise
+
+    def _wrong(self, code: str, message: str, span: Span, help: str = "") -> None:
+        self.found.append(Diagnostic(code, message, span, help=help, file=self.file))
+
+
+def _plain(text: str) -> Json:
+    """What text without quotes stands for: as in JSON, and `~` for null."""
+    if text in ("", "~", "null"):
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,18})", text):
+        return int(text)
+    if re.fullmatch(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", text):
+        return float(text)
+    return text
+
+
+def _span(node: yaml.Node) -> Span:
+    start, end = node.start_mark, node.end_mark
+    last = end.index if end.line == start.line else start.index + 1
+    return Span(start.index, max(last, start.index), start.line + 1, start.column + 1)
+
+
+def _faults(document: Any, spans: Mapping[Place, Span], file: str) -> Iterator[Diagnostic]:
+    from cerberus import Validator
+
+    validator = Validator(SCHEMA, allow_unknown=False)
+    validator.validate(document)
+    for error in _flat(validator._errors):
+        place = tuple(error.document_path)
+        yield _fault(error, place, _at(spans, place), file)
+    try:
+        fault = value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST))
+    except InputError as error:
+        yield Diagnostic("G704", str(error), file=file)
+    else:
+        if fault is not None:
+            yield Diagnostic("G704", "a value is no JSON value that can be used", file=file)
+
+
+def _flat(errors: Any) -> Iterator[Any]:
+    for error in errors:
+        if error.child_errors and (error.is_group_error or error.is_logic_error):
+            yield from _flat(error.child_errors)
+        else:
+            yield error
+
+
+def _at(spans: Mapping[Place, Span], place: Place) -> Span:
+    while place and place not in spans:
+        place = place[:-1]
+    return spans.get(place, NOWHERE)
+
+
+def _fault(error: Any, place: Place, span: Span, file: str) -> Diagnostic:
+    name = ".".join(str(each) for each in place)
+    if error.rule is None or error.code == 0x03:
+        known = _known(place[:-1])
+        near = nearest(str(place[-1]), known)
+        help_ = f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{each}`' for each in known)}"
+        return Diagnostic("G702", f"there is no setting `{name[:128]}`", span, help=help_, file=file)
+    if error.rule == "required":
+        help_ = "write `default: allow`, `ask` or `deny`" if name == "default" else f"add `{place[-1]}: …`"
+        return Diagnostic("G703", f"`{name}` must be stated", span, help=help_, file=file)
+    return Diagnostic("G704", f"`{name}` must be {_wanted(error)}", span, help=_nearest(error), file=file)
+
+
+def _nearest(error: Any) -> str:
+    if error.rule != "allowed" or not isinstance(error.value, str):
+        return ""
+    near = nearest(error.value, error.constraint)
+    return f"did you mean `{near}`?" if near else ""
+
+
+def _wanted(error: Any) -> str:
+    meant = (error.schema_path and _rules(error)).get("meta", {}).get("meant") if error.schema_path else None
+    if error.rule == "allowed":
+        return f"one of {', '.join(f'`{each}`' for each in error.constraint)}"
+    if error.rule in ("min", "max"):
+        return f"{'at least' if error.rule == 'min' else 'at most'} {error.constraint}"
+    if meant:
+        return str(meant)
+    if error.rule == "type":
+        return _TYPES.get(error.constraint, str(error.constraint))
+    return "some text" if error.rule == "minlength" else "of another form"
+
+
+def _rules(error: Any) -> Mapping[str, Any]:
+    """The rules of the field that an error is about."""
+    here: Any = SCHEMA
+    for step in error.schema_path[:-1]:
+        here = here.get(step, {}) if isinstance(here, Mapping) else {}
+    return here if isinstance(here, Mapping) else {}
+
+
+def _known(place: Place) -> list[str]:
+    here: Any = SCHEMA
+    for step in place:
+        here = here.get(step, {}).get("schema", {}) if isinstance(step, str) else {}
+    return list(here)
+
+
+def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span]) -> Settings:
+    limits, log, again = (document.get(name) or {} for name in ("limits", "log", "reload"))
+    return Settings(
+        str(path),
+        path.parent,
+        document["default"],
+        document.get("why") or "",
+        tuple(document.get("packs") or ()),
+        tuple(document.get("rules") or ()),
+        document.get("tools"),
+        document.get("models") or {},
+        document.get("policy"),
+        document.get("cwd"),
+        document.get("let") or {},
+        Limits(**{name.replace("-", "_"): value for name, value in limits.items()}),
+        document.get("state") or "memory",
+        LogSettings(
+            log["to"],
+            log.get("values", False),
+            tuple(log.get("mask") or ()),
+            log.get("max-bytes"),
+            log.get("keep", 5),
+            log.get("queue", 10_000),
+            log.get("telemetry", False),
+        )
+        if log
+        else None,
+        again.get("watch", False),
+        again.get("keep-last-good", True),
+        again.get("quiet-ms", 100) / 1000,
+        again.get("poll"),
+        spans,
+    )
