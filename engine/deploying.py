@@ -224,7 +224,7 @@ class _Building:
         """The rule files, each once, in the order of the patterns."""
         seen: set[str] = set()
         for number, pattern in enumerate(self.settings.rules):
-            path = os.path.normpath(self._path(pattern))
+            path = self._path(pattern)
             names = self.files.matching(path) if glob.has_magic(path) else [path]
             if not names:
                 self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
@@ -260,7 +260,7 @@ class _Building:
         return [Path(self._path(each)) if is_path.search(each) else each for each in self.settings.packs]
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.settings.folder, os.path.expanduser(name))
+        return os.path.normpath(os.path.join(self.settings.folder, os.path.expanduser(name)))
 
     def _settled(self, rules: RuleSet) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""

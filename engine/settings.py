@@ -133,8 +133,7 @@ def read_settings(
     found = list(reading.found)
     if document is not None:
         # What could not be expanded has no value that could be wrong.
-        unknown = {each.span for each in found}
-        found += (each for each in _faults(document, reading.spans, file) if each.span not in unknown)
+        found += _faults(document, reading, file)
     if found:
         return None, sorted(found, key=lambda each: each.span.start)
     return _settings(document, path, reading.spans), []
@@ -147,6 +146,7 @@ class _Reading:
         self.file = file
         self.environment = environment
         self.spans: dict[Place, Span] = {}
+        self.unknown: set[Place] = set()  # what could not be expanded
         self.found: list[Diagnostic] = []
 
     def document(self, text: str) -> Any:
@@ -175,7 +175,7 @@ class _Reading:
             return self._mapping(node, place, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(each, (*place, at), depth + 1) for at, each in enumerate(node.value)]
-        return self._scalar(node)
+        return self._scalar(node, place)
 
     def _mapping(self, node: yaml.MappingNode, place: Place, depth: int) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -190,15 +190,16 @@ class _Reading:
             self.spans[(*place, name)] = _span(key)
         return value
 
-    def _scalar(self, node: Any) -> Json:
-        text = _VARIABLE.sub(lambda found: self._variable(found, node), node.value)
+    def _scalar(self, node: Any, place: Place) -> Json:
+        text = _VARIABLE.sub(lambda found: self._variable(found, node, place), node.value)
         # In `{…}` a variable has to stand in quotes, and may be a number all the same.
         whole = node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
         return _plain(text) if whole or node.style in (None, "") else text
 
-    def _variable(self, found: re.Match[str], node: yaml.Node) -> str:
+    def _variable(self, found: re.Match[str], node: yaml.Node, place: Place) -> str:
         name, otherwise = found.group(1), found.group(2)
         if name is None:
+            self.unknown.add(place)
             help_ = "write `${NAME}` or `${NAME:-default}`"
             self._wrong("G705", "nothing else is expanded after `${`", _span(node), help_)
             return ""
@@ -206,6 +207,7 @@ class _Reading:
         if value or (otherwise is None and name in self.environment):
             return value
         if otherwise is None:
+            self.unknown.add(place)
             help_ = f"set it, or write `${{{name}:-default}}`"
             self._wrong("G705", f"the environment has no `{name}`", _span(node), help_)
             return ""
@@ -234,14 +236,15 @@ def _span(node: yaml.Node) -> Span:
     return Span(start.index, max(last, start.index), start.line + 1, start.column + 1)
 
 
-def _faults(document: Any, spans: Mapping[Place, Span], file: str) -> Iterator[Diagnostic]:
+def _faults(document: Any, reading: _Reading, file: str) -> Iterator[Diagnostic]:
     from cerberus import Validator
 
     validator = Validator(SCHEMA, allow_unknown=False)
     validator.validate(document)
     for error in _flat(validator._errors):
         place = tuple(error.document_path)
-        yield _fault(error, place, _at(spans, place), file)
+        if place not in reading.unknown:
+            yield _fault(error, place, _at(reading.spans, place), file)
     try:
         fault = value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST))
     except InputError as error:

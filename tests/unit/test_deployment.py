@@ -1,0 +1,469 @@
+"""Deployments: loading, loading anew with the last good set kept, other tools, sessions over several sets."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callgate
+from callgate import Deployment, DeploymentError
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+GOOD = "tool read { alias /path from file_path }"
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder / "deployment.yaml"
+
+
+def deployment(folder: Path, *, head: str = "default: allow", **files: str) -> Path:
+    named = {f"rules/{name}.gate": text for name, text in files.items()}
+    settings = head + "\nrules: ['./rules/*.gate']\ntools: ./tools.json\nreload: {quiet-ms: 10}\n"
+    return write(folder, {"deployment.yaml": settings, "tools.json": json.dumps({"read": SCHEMA}), **named})
+
+
+def refused(path: Path, **options: Any) -> DeploymentError:
+    with pytest.raises(DeploymentError) as caught:
+        callgate.load(path, **options)
+    return caught.value
+
+
+# Loading
+
+
+def test_a_deployment_is_an_engine(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        verdict = engine.check("read", {"file_path": "/a"})
+        assert (verdict.arguments, verdict.engine) == ({"path": "/a"}, engine.digest)
+        assert engine.check_text("read", '{"file_path": "/a"}').arguments == {"path": "/a"}
+        assert engine.status.files == (
+            str(tmp_path / "deployment.yaml"),
+            str(tmp_path / "rules/a.gate"),
+            str(tmp_path / "tools.json"),
+        )
+        assert (engine.status.loads, engine.status.failures, engine.status.error) == (1, 0, None)
+
+
+def test_what_decides_is_in_the_digest(tmp_path: Path) -> None:
+    digests = set()
+    for number, head in enumerate(
+        (
+            "default: allow",
+            "default: deny",
+            "default: deny\nwhy: x",
+            "default: allow\npolicy: recover",
+            "default: allow\nmodels: {a: b}",
+            "default: allow\nlimits: {depth: 9}",
+            "default: allow\ncwd: /x",
+        )
+    ):
+        with callgate.load(deployment(tmp_path / str(number), head=head, a=GOOD)) as engine:
+            digests.add(engine.digest)
+    assert len(digests) == 7
+    with callgate.load(deployment(tmp_path / "again", a=GOOD)) as engine:
+        assert engine.digest in digests  # whatever its folder is called
+
+
+@pytest.mark.parametrize(
+    ("default", "outcome", "why"),
+    [
+        ("default: allow", "valid", ""),
+        ("default: deny", "denied", "the deployment denies such calls"),
+        ("default: ask\nwhy: who knows", "asked", "who knows"),
+    ],
+)
+def test_the_default_of_the_deployment_wins(tmp_path: Path, default: str, outcome: str, why: str) -> None:
+    other = 'default deny "the file"' if outcome == "valid" else "default allow"
+    with callgate.load(deployment(tmp_path, head=default, a=f"{other}\n{GOOD}")) as engine:
+        verdict = engine.check("read", {"path": "/a"})
+        assert verdict.outcome.value == outcome
+        assert why in (verdict.reason or "")
+
+
+def test_the_settings_reach_the_rules(tmp_path: Path) -> None:
+    head = "default: allow\nlet: {top: /srv}\nmodels: {acme/fast: kimi-k2}\nlimits: {depth: 3}"
+    rules = 'let top = "/"\ntool read { alias /path from fp for "kimi"; deny "out" unless /path under top }'
+    with callgate.load(deployment(tmp_path, head=head, a=rules)) as engine:
+        assert engine.check("read", {"fp": "/srv/a"}, model="acme/fast").arguments == {"path": "/srv/a"}
+        assert engine.check("read", {"fp": "/srv/a"}).outcome.value == "unrepairable"
+        assert engine.check("read", {"path": "/etc/a"}).outcome.value == "denied"
+        assert engine.check("read", {"path": [[[["x"]]]]}).code == "limit"
+
+
+def test_rule_files_come_once_in_the_order_of_the_patterns(tmp_path: Path) -> None:
+    path = deployment(tmp_path, b='tool read { deny "b" }', a='tool read { deny "a" }')
+    text = path.read_text().replace(
+        "['./rules/*.gate']", "[./rules/b.gate, './rules/*.gate', rules/../rules/a.gate]"
+    )
+    path.write_text(text)
+    with callgate.load(path) as engine:
+        assert engine.check("read", {"path": "x"}).reason == "b"
+        assert len(engine.engine.rules.rules) == 2
+
+
+def test_tools_and_hooks_of_the_host(tmp_path: Path) -> None:
+    tools = {"read": {**SCHEMA, "properties": {"where": {"type": "string"}}, "required": ["where"]}}
+    path = deployment(tmp_path, a="tool read { alias /where from file_path }")
+    prepare = {"read": lambda arguments: {**arguments, "where": arguments.get("where", "") + "!"}}
+    with callgate.load(path, tools=tools, prepare=prepare) as engine:
+        assert engine.check("read", {"where": "/a"}).arguments == {"where": "/a!"}
+
+
+def test_packs_by_name_and_by_path(tmp_path: Path) -> None:
+    head = "default: allow\npacks: [common, ./own.gate]"
+    write(tmp_path, {"own.gate": 'pack own "1.0.0"\ntool read { alias /path from zzz }'})
+    with callgate.load(deployment(tmp_path, head=head)) as engine:
+        assert engine.packs[-1] == "own@1.0.0"
+        assert engine.check("read", {"zzz": "/a"}).arguments == {"path": "/a"}
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"path": "/a"}
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"deployment.yaml": "rules: []"}, "`default` must be stated"),
+        ({"deployment.yaml": "default: allow\nrules: [./no.gate]"}, "no.gate: cannot be read"),
+        ({"deployment.yaml": "default: allow\nrules: ['./no/*.gate']"}, "no file fits `./no/*.gate`"),
+        ({"deployment.yaml": "default: allow\ntools: ./no.json"}, "no.json: cannot be read"),
+        ({"deployment.yaml": "default: allow\ntools: ./t.json", "t.json": "{"}, "t.json: is no JSON"),
+        (
+            {"deployment.yaml": "default: allow\ntools: ./t.json", "t.json": "3"},
+            "names with schemas, or a list",
+        ),
+        (
+            {"deployment.yaml": "default: allow\ntools: ./t.json", "t.json": '{"a": {"type": 3}}'},
+            "tools cannot be",
+        ),
+        ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "there is no pack `nowhere`"),
+        ({"deployment.yaml": "default: allow\npacks: [./nowhere.gate]"}, "nowhere.gate"),
+        ({"deployment.yaml": "default: allow\nlet: {nobody: 3}"}, "no file has a `let` of this name"),
+        ({"deployment.yaml": "default: allow\nstate: mysql://x"}, "state: "),
+        ({"deployment.yaml": "default: allow\nrules: [./b.gate]", "b.gate": "tool t {"}, "b.gate:1"),
+        (
+            {
+                "deployment.yaml": "default: allow\nrules: [./b.gate]",
+                "b.gate": 'test "x" { call t {}\nexpect denied }',
+            },
+            "fails",
+        ),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_with_its_place(
+    tmp_path: Path, files: dict[str, str], said: str
+) -> None:
+    error = refused(write(tmp_path, files))
+    assert said in str(error)
+    assert str(tmp_path) in str(error)
+
+
+def test_everything_that_is_wrong_with_the_files_is_said_at_once(tmp_path: Path) -> None:
+    files = {
+        "deployment.yaml": "default: allow\nrules: [./no.gate, ./a.gate]\ntools: ./t.json",
+        "a.gate": "\xff",
+        "t.json": "[",
+    }
+    (tmp_path / "a.gate").write_bytes(b"\xff")
+    del files["a.gate"]
+    found = refused(write(tmp_path, files)).diagnostics
+    assert [(each.code, each.span.line) for each in found] == [("G706", 2), ("G706", 2), ("G706", 3)]
+
+
+@pytest.mark.parametrize("path", [3, None, b"x"])
+def test_a_path_that_is_none(path: Any) -> None:
+    with pytest.raises(callgate.InputError, match="named by its path"):
+        callgate.load(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
+
+
+def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
+    rules = 'disable repair.enum-case because "x" until 2020-01-01'
+    with callgate.load(deployment(tmp_path, a=rules)) as engine:
+        assert engine.status.expired == (f"{tmp_path / 'rules/a.gate'}:1",)
+
+
+# Loading anew
+
+
+def test_an_edit_is_in_force_after_a_reload(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        before = engine.digest
+        write(tmp_path, {"rules/b.gate": "tool read { alias /path from fp }"})
+        status = engine.reload()
+        assert (status.loads, status.failures, status.error) == (2, 0, None)
+        assert status.digest == engine.digest != before
+        assert engine.check("read", {"fp": "/a"}).engine == engine.digest
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"rules/a.gate": "tool read { alias /path form x }"}, "a.gate:1:25"),
+        ({"rules/a.gate": "tool read {"}, "a.gate:1"),
+        ({"rules/a.gate": GOOD + '\ntest "x" { call read {}\nexpect valid }'}, "test `x` fails"),
+        ({"deployment.yaml": "default: deny\nrulz: []"}, "deployment.yaml:2"),
+        ({"tools.json": "{"}, "tools.json: is no JSON"),
+        (
+            {"tools.json": '{"read": {"properties": {"other": {}}, "additionalProperties": false}}'},
+            "no field `path`",
+        ),
+    ],
+)
+def test_after_a_broken_edit_the_last_good_set_stays_and_says_so(
+    tmp_path: Path, broken: dict[str, str], said: str
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        good, since = engine.digest, engine.status.since
+        kept = {name: (tmp_path / name).read_text() for name in broken}
+        write(tmp_path, broken)
+        status = engine.reload()
+        assert (status.digest, status.since, status.loads, status.failures) == (good, since, 1, 1)
+        assert status.stale_since is not None
+        assert said in (status.error or "")
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"path": "/a"}
+        first = status.stale_since
+        assert engine.reload().stale_since == first  # since the first failure
+        write(tmp_path, kept)
+        status = engine.reload()
+        assert (status.digest, status.stale_since, status.error) == (good, None, None)
+
+
+def test_a_file_that_is_gone_keeps_the_last_good_set(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        (tmp_path / "deployment.yaml").unlink()
+        assert "deployment.yaml: cannot be read" in (engine.reload().error or "")
+        assert engine.check("read", {"file_path": "/a"}).allowed
+
+
+def test_without_keep_last_good_nothing_is_allowed_until_it_is_mended(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, keep-last-good: false"))
+    with callgate.load(path) as engine:
+        good = engine.digest
+        write(tmp_path, {"rules/a.gate": "tool"})
+        assert engine.reload().digest != good
+        verdict = engine.check("read", {"path": "/a"})
+        assert (verdict.outcome.value, verdict.engine) == ("denied", engine.digest)
+        assert "could not be loaded" in (verdict.reason or "")
+        write(tmp_path, {"rules/a.gate": GOOD})
+        assert engine.reload().digest == good
+        assert engine.check("read", {"path": "/a"}).allowed
+
+
+def test_refresh_reads_only_where_something_changed(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        assert engine.refresh().loads == 1
+        os.utime(tmp_path / "rules/a.gate")
+        assert engine.refresh().loads == 1
+        write(tmp_path, {"rules/b.gate": ""})
+        assert engine.refresh().loads == 2
+        (tmp_path / "rules/b.gate").unlink()
+        assert engine.refresh().loads == 3
+        write(tmp_path, {"rules/a.gate": "tool"})
+        assert engine.refresh().failures == 1
+        assert engine.refresh().failures == 1  # it is known to be broken
+
+
+def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None:
+    files = {
+        "rules/s.json": json.dumps(SCHEMA),
+        "rules/own.gate": 'pack own "1.0.0"\ntool read { alias /path from zzz }',
+    }
+    write(tmp_path, files)
+    path = deployment(tmp_path, a='use own\ntool read { schema "s.json" }')
+    path.write_text(path.read_text().replace("./rules/*.gate", "./rules/a.gate"))
+    with callgate.load(path) as engine:
+        write(tmp_path, {"rules/s.json": json.dumps({**SCHEMA, "title": "x"})})
+        assert engine.refresh().loads == 2
+        write(tmp_path, {"rules/own.gate": files["rules/own.gate"] + "\n# x"})
+        assert engine.refresh().loads == 3
+
+
+def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        good, stop = engine.digest, threading.Event()
+
+        def writes() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+                time.sleep(0.002)
+
+        thread = threading.Thread(target=writes)
+        thread.start()
+        try:
+            status = engine.reload()
+        finally:
+            stop.set()
+            thread.join()
+        assert status.digest == good
+        assert "keep changing" in (status.error or "")
+
+
+# Other tools
+
+
+def test_other_tools_are_checked_like_an_edit(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        wider = {"read": {**SCHEMA, "properties": {"path": {}, "limit": {"type": "integer"}}}, "list": None}
+        assert engine.set_tools(wider).error is None
+        assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
+        other = {"read": {"properties": {"other": {}}, "additionalProperties": False}}
+        status = engine.set_tools(other)
+        assert "no field `path`" in (status.error or "")
+        assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
+        assert engine.reload().error is None  # with the tools that were good
+        assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
+        assert engine.set_tools(None).error is None
+        assert engine.check("read", {"path": "/a"}).outcome.value == "valid"
+
+
+@pytest.mark.parametrize("tools", [3, {"a": {"type": 3}}, [{"x": 1}]])
+def test_tools_that_are_none_change_nothing(tmp_path: Path, tools: Any) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        before = engine.engine
+        assert engine.set_tools(tools).error
+        assert engine.engine is before
+
+
+# Sessions
+
+
+def test_a_turn_stays_on_the_set_that_it_began_with(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        session = engine.session("one")
+        session.user()
+        before = session.call("read", {"file_path": "/a"}, call_id="1").engine
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        engine.reload()
+        assert session.call("read", {"file_path": "/a"}, call_id="2").engine == before
+        session.user()
+        verdict = session.call("read", {"path": "/a"}, call_id="3")
+        assert (verdict.engine, verdict.outcome.value) == (engine.digest, "denied")
+
+
+def test_a_turn_that_another_session_object_goes_on_with_stays_too(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nstate: memory", a=GOOD)
+    with callgate.load(path) as engine:
+        engine.session("one").user()
+        before = engine.digest
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        engine.reload()
+        assert engine.session("one").call("read", {"file_path": "/a"}, call_id="2").engine == before
+        other = engine.session("two")
+        other.user()
+        assert other.call("read", {"path": "/a"}, call_id="2").engine == engine.digest
+
+
+def test_the_models_of_a_deployment_hold_in_sessions(tmp_path: Path) -> None:
+    head = "default: allow\nmodels: {acme/fast: kimi-k2}"
+    path = deployment(tmp_path, head=head, a='tool read { alias /path from fp for "kimi" }')
+    with callgate.load(path) as engine:
+        session = engine.session(model="acme/fast")
+        session.user()
+        assert session.call("read", {"fp": "/a"}, call_id="1").arguments == {"path": "/a"}
+
+
+def test_sessions_are_kept_in_the_store_of_the_deployment(tmp_path: Path) -> None:
+    head = f"default: allow\nstate: sqlite:///{tmp_path}/gate.db"
+    path = deployment(tmp_path, head=head, a="ground { mutates read }")
+    with callgate.load(path) as engine:
+        one = engine.session("one")
+        one.user()
+        one.call("read", {"path": "/a"}, call_id="1")
+    with callgate.load(path) as engine:
+        assert engine.session("one").progress().owed == ("/a",)
+
+
+# Under load
+
+
+def test_under_load_every_verdict_is_of_a_good_set(tmp_path: Path) -> None:
+    """Two threads check without pause, files are written in pieces, a third of them broken."""
+    names = ("a", "b", "c")
+    good = {
+        k: {f"rules/{n}.gate": f'tool read {{ deny "{n}{k}" when /path == "{n}" }}\n' for n in names}
+        for k in range(5)
+    }
+    digests = set()
+    for k, files in good.items():
+        deployment(tmp_path / f"good{k}", a="")
+        write(tmp_path / f"good{k}", files)
+        with callgate.load(tmp_path / f"good{k}/deployment.yaml") as one:
+            digests.add(one.digest)
+    assert len(digests) == 5
+    path = deployment(tmp_path / "live", a="")
+    write(tmp_path / "live", good[0])
+    wanted = int(os.environ.get("CALLGATE_RELOADS", "150"))
+    with callgate.load(path) as engine:
+        stop, faults, seen, calls = threading.Event(), [], set(), [0, 0]
+
+        def checks(number: int) -> None:
+            try:
+                while not stop.is_set():
+                    reasons = set()
+                    for name in names:
+                        verdict = engine.check("read", {"path": name})
+                        seen.add(verdict.engine)
+                        reasons.add((verdict.engine, (verdict.reason or "")[1:]))
+                    calls[number] += 3
+                    by_set: dict[str, set[str]] = {}
+                    for digest, reason in reasons:
+                        by_set.setdefault(digest, set()).add(reason)
+                    faults.extend(each for each in by_set.values() if len(each) != 1)
+            except Exception as error:
+                faults.append(error)
+
+        def writes() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                files = dict(good[number % 5])
+                if number % 3 == 0:
+                    files["rules/b.gate"] = "tool read { alias /path form x }\n"
+                for name, text in files.items():
+                    with (tmp_path / "live" / name).open("w") as stream:
+                        stream.write(text[:20])
+                        stream.flush()
+                        time.sleep(0.001)
+                        stream.write(text[20:])
+                time.sleep(0.03)
+
+        threads = [threading.Thread(target=checks, args=(number,)) for number in (0, 1)]
+        threads.append(threading.Thread(target=writes))
+        for thread in threads:
+            thread.start()
+        try:
+            while engine.status.loads + engine.status.failures < wanted:
+                engine.reload()
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert faults == []
+        assert seen <= digests
+        assert len(seen) > 1
+        assert engine.status.failures > wanted / 10
+        assert min(calls) > 0
+        write(tmp_path / "live", good[1])
+        assert engine.reload().error is None
+
+
+def test_a_deployment_can_be_closed_twice_and_still_gives_verdicts(tmp_path: Path) -> None:
+    engine: Deployment = callgate.load(deployment(tmp_path, a=GOOD))
+    engine.close()
+    engine.close()
+    assert engine.check("read", {"path": "/a"}).allowed

@@ -1,0 +1,160 @@
+"""deployment.yaml: what it may say, where each fault stands, and what is expanded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callgate.engine.settings import Settings, read_settings
+from callgate.grammar.codes import CODES
+from callgate.grammar.diagnostics import Diagnostic
+
+PATH = Path("/srv/deployment.yaml")
+FULL = """
+packs: [common, kimi@^1.2, ./own.gate]
+rules: [./rules/*.gate]
+tools: ./tools.json
+models: {"acme/fast": moonshotai/kimi-k2}
+policy: adaptive
+default: deny
+why: ask the owner
+cwd: /srv/project
+let: {workspace: /srv/project, depth: [1, 2.5, null, true, "3"]}
+limits: {input-bytes: 1000, depth: 8}
+state: sqlite:///gate.db
+log: {to: ./decisions.jsonl, values: true, mask: [/password], max-bytes: 4096, keep: 2, queue: 10}
+reload: {watch: true, keep-last-good: false, quiet-ms: 50, poll: true}
+"""
+
+
+def read(text: str, **environment: str) -> Settings:
+    settings, found = read_settings(text, PATH, environment)
+    assert settings is not None, found
+    return settings
+
+
+def wrong(text: str, **environment: str) -> list[Diagnostic]:
+    settings, found = read_settings(text, PATH, environment)
+    assert settings is None
+    return found
+
+
+def test_every_setting() -> None:
+    found = read(FULL)
+    assert (found.file, found.folder) == ("/srv/deployment.yaml", Path("/srv"))
+    assert found.packs == ("common", "kimi@^1.2", "./own.gate")
+    assert (found.rules, found.tools) == (("./rules/*.gate",), "./tools.json")
+    assert found.models == {"acme/fast": "moonshotai/kimi-k2"}
+    assert (found.policy, found.default, found.why) == ("adaptive", "deny", "ask the owner")
+    assert (found.cwd, found.state) == ("/srv/project", "sqlite:///gate.db")
+    assert found.let == {"workspace": "/srv/project", "depth": [1, 2.5, None, True, "3"]}
+    assert (found.limits.input_bytes, found.limits.depth) == (1000, 8)
+    assert found.log is not None
+    assert (found.log.to, found.log.values, found.log.mask) == ("./decisions.jsonl", True, ("/password",))
+    assert (found.log.max_bytes, found.log.keep, found.log.queue) == (4096, 2, 10)
+    assert (found.watch, found.keep_last_good, found.quiet, found.poll) == (True, False, 0.05, True)
+
+
+def test_the_default_alone_is_enough_and_is_needed() -> None:
+    found = read("default: allow")
+    assert (found.rules, found.state, found.log, found.watch) == ((), "memory", None, False)
+    (one,) = wrong("rules: []")
+    assert (one.code, one.message, one.help) == (
+        "G703",
+        "`default` must be stated",
+        "write `default: allow`, `ask` or `deny`",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "message", "help"),
+    [
+        ("default: deny\nrulez: []", "G702", 2, "no setting `rulez`", "did you mean `rules`?"),
+        ("default: deny\nlimits: {depht: 3}", "G702", 2, "no setting `limits.depht`", "`depth`"),
+        ("default: deny\nxyz: 1", "G702", 2, "no setting `xyz`", "there are `packs`, `rules`"),
+        ("default: maybe", "G704", 1, "must be one of `allow`, `ask`, `deny`", ""),
+        ("default: deny\npolicy: adaptiv", "G704", 2, "must be one of", "did you mean `adaptive`?"),
+        ("default: deny\npacks: common", "G704", 2, "must be a list of names, `name@range` or paths", ""),
+        ("default: deny\npacks: [common, 1]", "G704", 2, "`packs.1` must be text", ""),
+        ("default: deny\nmodels: {a: 1}", "G704", 2, "`models.a` must be text", ""),
+        ("default: deny\nlimits: {depth: 513}", "G704", 2, "must be at most 512", ""),
+        ("default: deny\nlimits: {depth: 0}", "G704", 2, "must be at least 1", ""),
+        ("default: deny\nlimits: {depth: x}", "G704", 2, "must be a whole number", ""),
+        ("default: deny\nlog: {}", "G703", 2, "`log.to` must be stated", "add `to: …`"),
+        ("default: deny\nlog: {to: x, values: yes}", "G704", 2, "must be `true` or `false`", ""),
+        ('default: deny\nreload: {watch: "true"}', "G704", 2, "must be `true` or `false`", ""),
+        ("default: deny\ncwd: srv", "G704", 2, "must be an absolute path", ""),
+        ("default: deny\ntools: ''", "G704", 2, "`tools` must be the path of", ""),
+        ("default: deny\nlet: 3", "G704", 2, "`let` must be a mapping of names to values", ""),
+        ("default: deny\ndefault: allow", "G701", 2, "`default` stands twice", "keep one"),
+        ("default: deny\n? [a]\n: 1", "G701", 2, "the name of a setting is text", ""),
+        ("default: {", "G701", 2, "this is no YAML", ""),
+        ("[1]", "G701", 1, "a deployment is a mapping", "begin with `default: deny`"),
+        ("", "G701", 1, "a deployment is a mapping", ""),
+        ("\x00", "G701", 1, "this is no YAML", ""),
+        ("default: deny\ntools: ${TOOLS}", "G705", 2, "the environment has no `TOOLS`", "${TOOLS:-default}"),
+        ("default: deny\ntools: a${X:?no}", "G705", 2, "nothing else is expanded", "${NAME:-default}"),
+        ("default: deny\ntools: ${1X}", "G705", 2, "nothing else is expanded", ""),
+        ("default: deny\ntools: ${", "G705", 2, "nothing else is expanded", ""),
+    ],
+)
+def test_what_is_wrong_and_where(text: str, code: str, line: int, message: str, help: str) -> None:
+    found = [each for each in wrong(text) if each.code == code]
+    assert found, wrong(text)
+    assert found[0].span.line == line
+    assert message in found[0].message
+    assert help in found[0].help
+    assert found[0].file == str(PATH)
+    assert code in CODES
+
+
+def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:
+    text = "rulez: []\ndefault: no\nlimits: {depth: 0, depht: 1}\ntools: ${NOWHERE}\nlog: {values: 3}\n"
+    assert [each.code for each in wrong(text)] == ["G702", "G704", "G704", "G702", "G705", "G703", "G704"]
+
+
+@pytest.mark.parametrize(
+    ("written", "environment", "value"),
+    [
+        ("${A}", {"A": "x"}, "x"),
+        ("${A}", {"A": "7"}, 7),
+        ('"${A}"', {"A": "7"}, 7),
+        ("'${A}'", {"A": "7"}, "7"),
+        ('"a${A}b"', {"A": "7"}, "a7b"),
+        ("${A:-8}", {}, 8),
+        ("${A:-}", {}, None),
+        ("${A:-8}", {"A": ""}, 8),
+        ("${A}", {"A": ""}, None),
+        ("x${A:-y}z${B}", {"B": "1"}, "xyz1"),
+        ("$A $(A) `A` ~A", {"A": "1"}, "$A $(A) `A` ~A"),
+        ("${A}", {"A": "${B}"}, "${B}"),
+        ("${A}", {"A": "[1, 2]"}, "[1, 2]"),
+        ("yes", {}, "yes"),
+        ("2026-11-30", {}, "2026-11-30"),
+        ("12:30:00", {}, "12:30:00"),
+        ("1e3", {}, 1000.0),
+        ("0x1f", {}, "0x1f"),
+        ("~", {}, None),
+    ],
+)
+def test_what_is_expanded_and_what_type_it_has(written: str, environment: dict[str, str], value: Any) -> None:
+    found = read(f"default: deny\nlet:\n  x: {written}", **environment).let["x"]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_aliases_that_grow_are_refused() -> None:
+    lines = ["default: deny", "let:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for number in range(1, 9):
+        lines.append(f"  a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]")
+    assert wrong("\n".join(lines))[0].code in ("G701", "G704")
+
+
+@given(st.text(max_size=60) | st.text(alphabet="adeflopt:{}[]$-&*!'\"\n #>|%@`,?1", max_size=80))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    settings, found = read_settings(text, PATH, {})
+    assert (settings is None) == bool(found)
+    assert all(each.code in CODES and each.span.line >= 1 for each in found)
