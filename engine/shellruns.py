@@ -95,7 +95,7 @@ def _is_for_real(words: Words, program: str) -> bool | None:
     known = asides_of(program)
     # Alone it may be the version.
     doubt = words == (Word("-v"),) and "v" not in known.plain
-    first, ended = True, False
+    first, ended, valued = True, False, False
     for word in words:
         text = word.text
         # pytest takes options from a file, and from within an option.
@@ -106,14 +106,19 @@ def _is_for_real(words: Words, program: str) -> bool | None:
         elif text == "--":
             if known.closed:
                 break
+            # What a program hands on, another one reads.
             known = HANDED if known.passes and program != "pytest" else known
             ended, answer = True, True
+        elif valued and text[:1] != "-":
+            valued = False
+            continue
         else:
             answer = _is_meant(text, program, known, first)
         if answer is False and (known.passes or not ended):
             return False
         doubt = doubt or answer is not True
         first = first and word.head[:1] == "-"
+        valued = len(word.head) == 2 and word.head[0] == "-" and word.head[1] in known.valued
     return None if doubt else True
 
 
