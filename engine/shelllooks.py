@@ -66,11 +66,14 @@ def is_plain(command: Known) -> bool:
         return len(operands) < 2 or command.arguments.has("-q", "--quiet", "--silent")
     if name == "sed":
         scripts = [value for option, value in options if option in ("-e", "--expression")] or operands[:1]
-        return all(each is not None and _LINES.match(each.head) for each in scripts)
+        single = len(_places(command)) < 2  # else they are one text, of which it may show the first
+        return single and all(each is not None and _LINES.match(each.head) for each in scripts)
     if name == "awk":
         if not operands or not _RECORDS.match(operands[0].head):
             return False
-        return not any("=" in word.head for word in operands[1:])  # that would set how records end
+        return len(operands) < 3 and "=" not in "".join(
+            word.head for word in operands[1:]
+        )  # `RS=x` is no file
     # A name that is found below a folder is no line of the other files.
     return not (name in SEARCHES and recurses(command)) or len(_places(command)) < 2
 

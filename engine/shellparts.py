@@ -36,6 +36,12 @@ def known_command(part: Command) -> Known | None:
     return None if found is None or (fed and not found.program.free) else found
 
 
+def is_fed(part: Command) -> bool:
+    """Does `xargs` add to its words? Then it looks into files that are named elsewhere."""
+    peeled = peel(part.words)
+    return peeled is not None and peeled[1]
+
+
 def is_harmless(redirect: Redirect) -> bool:
     """A redirection that writes no file and opens no connection."""
     text = redirect.word.text

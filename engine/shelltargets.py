@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ..rules.programs import programs
 from .shelllooks import SEARCHES, has_names, is_plain, is_plainly_named, is_quiet, recurses
-from .shellparts import is_harmless, is_read_only, known_command
+from .shellparts import is_fed, is_harmless, is_read_only, known_command
 from .shellprograms import Arguments, Known, arguments_of, program_name
 from .shellread import Command, Redirect
 from .shellscripts import sed_reads
@@ -116,6 +116,8 @@ def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ..
             return ()
         command = known_command(part)
         if command is None or command.name in _MOVES or any(map(_is_hidden, part.redirects)):
+            return ()
+        if is_fed(part):
             return ()
         files = list(_files(command, part))
         if part.link in ("|", "|&"):
