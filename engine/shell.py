@@ -12,6 +12,7 @@ from .shellparts import is_read_only
 from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import changed, displayed, searches, shown
+from .shelltargets import said as words_of
 
 
 def mutates(command: str) -> bool:
@@ -54,9 +55,21 @@ def shows(command: str) -> tuple[str, ...]:
 
 
 def is_search(command: str) -> bool:
-    """Is it one `grep` that prints nothing but lines, some of them after the names of their files?"""
+    """Is it one `grep` or `rg` of the working directory that prints a file's name before each line, for sure?
+
+    What it searches is in `shows`, `.` where it names nothing.
+    """
     parts = _read(command)
     return parts is not None and searches(parts)
+
+
+def said(command: str) -> tuple[str, ...]:
+    """What a command may repeat because it was told: its text, and every word of it without its quotes.
+
+    Of a word that is not known, what is known of it. Cost: linear. Raises: as `mutates`.
+    """
+    parts = _read(command)
+    return tuple(dict.fromkeys((command, *(words_of(parts) if parts is not None else ()))))
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from .shellprograms import Known, known
 from .shellread import Command, Redirect
 from .shellwords import Rest
 from .shellwrappers import is_locale, peel
 
-_DUPLICATE = re.compile(r"(?:[0-9]+-?|-)\Z")
+_DUPLICATE = re.compile(r"(?:[0-9]+|-)\Z")  # `1-` is a file for zsh and BusyBox
 
 
 def is_read_only(part: Command) -> bool:
@@ -18,6 +20,8 @@ def is_read_only(part: Command) -> bool:
         return False
     if not part.words:
         return not part.assignments  # alone they would change the shell's own variables
+    if part.noted and known_command(structs.replace(part, words=part.words + part.noted)) is None:
+        return False
     return known_command(part) is not None
 
 
@@ -30,6 +34,12 @@ def known_command(part: Command) -> Known | None:
     found = known(words)
     # What `xargs` adds may be any option.
     return None if found is None or (fed and not found.program.free) else found
+
+
+def is_fed(part: Command) -> bool:
+    """Does `xargs` add to its words? Then it looks into files that are named elsewhere."""
+    peeled = peel(part.words)
+    return peeled is not None and peeled[1]
 
 
 def is_harmless(redirect: Redirect) -> bool:

@@ -16,6 +16,8 @@ _COUNT = re.compile(r"-[0-9]+\Z")
 _PYTHON = re.compile(r"python3?(?:\.[0-9]+)?\Z")
 _STATUS = re.compile(r"[0-9]+\Z")
 _FOLDERS = ("/usr/bin/", "/bin/")
+# What git asks gpg for: the signature of a commit (`%G?`, `% GK`, `%+GS`), or of a tag.
+_SIGNATURE = re.compile(r"%[^A-Za-z(%]*+G|signature")
 
 
 class Arguments(Struct, frozen=True, gc=False):
@@ -202,10 +204,10 @@ def _fits(program: Program, arguments: Arguments) -> bool:
 
 
 def _formats(arguments: Arguments) -> bool:
-    """`%G?` and `%(signature)` in a format let git run another program."""
+    """Signatures in a format let git run another program."""
     for name, value in arguments.options:
-        if value is not None and name in ("--format", "--pretty", "--sort"):
-            if value.text is None or "%G" in value.text or "signature" in value.text:
+        if value is not None and name in ("--format", "--pretty", "--sort", "--group"):
+            if value.text is None or _SIGNATURE.search(value.text):
                 return False
     return True
 

@@ -58,6 +58,7 @@ class Command(Struct, frozen=True, gc=False):
     """A simple command; without words it is what was redirected around a group, or a bare redirection.
 
     `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
+    `noted`: the words of the comment behind it, which a shell without comments gives to the program.
     """
 
     words: tuple[Word, ...]
@@ -65,6 +66,7 @@ class Command(Struct, frozen=True, gc=False):
     redirects: tuple[Redirect, ...]
     link: str
     nested: bool
+    noted: tuple[Word, ...] = ()
 
 
 def read(text: str) -> tuple[Command, ...] | None:
@@ -217,12 +219,13 @@ class _Reader(WordReader):
         self.newlines()
         if self.word().keyword != "do":
             raise Unclear
-        self.loops[name] = Items.of(items)
+        self.loops[name] = Items.of((*items, *self.noted))
         self.script(frozenset(("done",)), link)
         del self.loops[name]
 
     def simple(self, link: str) -> None:
         words, redirects = self.words(True)
+        noted = tuple(self.noted)
         assignments: list[tuple[str, Word]] = []
         while len(assignments) < len(words):
             word = words[len(assignments)]
@@ -233,12 +236,14 @@ class _Reader(WordReader):
         rest = words[len(assignments) :]
         if not words and not redirects:
             raise Unclear
-        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0))
+        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0, noted))
 
     def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
         """The words and redirections up to an operator; without `any_word` only redirections may come."""
         words: list[Word] = []
         redirects: list[Redirect] = []
+        split = False
+        self.noted = []
         if self.ahead is not None:
             words.append(self.ahead)
             self.ahead = None
@@ -253,17 +258,18 @@ class _Reader(WordReader):
                 self.blanks()
                 fd, operator = (found[1], found[2]) if found[2] else ("", found[4])
                 redirects.append(Redirect(fd, operator, self.word()))
+                split = split or operator[0] == "&"
             elif self.text[self.at] == "&":
                 return tuple(words), tuple(redirects)
-            elif any_word:
+            elif any_word and not split:  # dash ends the command at the `&` of `&>`
                 words.append(self.word())
                 self.unjoined(words[-1])
             else:
                 raise Unclear
 
     def unjoined(self, word: Word) -> None:
-        """`{fd}>f` opens a file and sets a variable."""
-        if word.head[-1:] == "}" or word.rest is not Rest.NOTHING:
+        """`{fd}>f` opens a file and sets a variable; `10>f` is a word and `>f` for dash and zsh."""
+        if word.head[-1:] == "}" or word.rest is not Rest.NOTHING or word.head.isdecimal():
             if self.text[self.at : self.at + 1] in ("<", ">"):
                 raise Unclear
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
-
 from ..rules.programs import programs
+from .shellasides import ASIDE, ASIDE_WORDS, DOUBTFUL, DOUBTFUL_LONG, HANDED, Asides, asides_of
 from .shellread import Command
-from .shellwords import Rest
+from .shellwords import Rest, Word
 from .shellwrappers import MOST, WRAPPERS, Words, is_locale
 
 _BIN = re.compile(r"(?:/usr/local/bin|/usr/bin|/bin|(?:\./)?\.?venv/bin)/([^/]+)\Z")
@@ -17,38 +16,7 @@ _PYTHON_FLAGS = frozenset(("-B", "-E", "-I", "-O", "-OO", "-P", "-s", "-S", "-u"
 _SEEN_THROUGH = frozenset(
     (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("rye", "run"))
 )
-
-# Also shortened, as many programs allow.
-_ASIDE = ("--help", "--version", "--dry-run", "--dryrun", "--usage", "--just-print", "--recon", "--no-run")
-_ASIDE_WORDS = frozenset(("help", "version", "-help", "-version", "-list", "-dry-run"))
-# Help, version or a dry run with some programs, something else with others.
-_DOUBTFUL = frozenset("hHVn?")
-_DOUBTFUL_WORDS = frozenset(("--list", "--list-tests", "--listTests", "--simulate", "--check-only", "--noop"))
 _DASHED = frozenset(("go", "java", "javac", "terraform", "find", "dotnet"))  # their long options have one `-`
-
-
-class _Letters(Struct, frozen=True):
-    """A program's letters: `plain` ones, with a value, for help or a dry run; `words` for that too."""
-
-    plain: str
-    valued: str
-    never: str
-    words: tuple[str, ...] = ()
-
-
-_LETTERS = {
-    "pytest": _Letters(
-        "qvxsl",
-        "kmcpnoWr",
-        "hV",
-        (
-            *("--collect-only", "--collectonly", "--co", "--fixtures", "--fixtures-per-test", "--funcargs"),
-            *("--markers", "--setup-plan", "--setup-only", "--cache-show"),
-        ),
-    ),
-    "make": _Letters("BbdekLmRrsSw", "CfIjloEW", "hnqtvp", ("--question", "--touch", "--print-data-base")),
-    "python": _Letters("BdEiIOPqsSuvxb", "cmWX", "hV"),
-}
 
 
 def runs_program(parts: tuple[Command, ...], program: str) -> bool | None:
@@ -58,6 +26,8 @@ def runs_program(parts: tuple[Command, ...], program: str) -> bool | None:
     found = _program(parts[0].words, program)
     if found is True and not all(map(is_locale, parts[0].assignments)):
         return None  # a variable can hold options too
+    if found is True and any(each.operator[0] == "&" for each in parts[0].redirects):
+        return None  # for dash it is a background job
     return found
 
 
@@ -121,52 +91,59 @@ def _module(words: Words, program: str) -> bool | None:
 
 
 def _is_for_real(words: Words, program: str) -> bool | None:
-    """None of the options for help, version or a dry run is among the arguments."""
-    letters = _letters(program)
-    aside = (*_ASIDE, *letters.words)
-    doubt = False
-    for at, word in enumerate(words):
+    """None of the options for help, version, a list or a dry run is among the arguments."""
+    known = asides_of(program)
+    # Alone it may be the version.
+    doubt = words == (Word("-v"),) and "v" not in known.plain
+    first, ended, valued = True, False, False
+    for word in words:
         text = word.text
         # pytest takes options from a file, and from within an option.
         doubt = doubt or "addopts" in word.head or (program == "pytest" and word.head[:1] == "@")
         if text is None:
             doubt = doubt or word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head[:1] == "-"
+            answer: bool | None = True
         elif text == "--":
-            break
-        elif text in _ASIDE_WORDS:
-            if text.startswith("-"):
-                return False
-            doubt = doubt or at == 0
-        elif text in letters.words or (
-            text.startswith("--") and any(each.startswith(text) for each in aside)
-        ):
+            if known.closed:
+                break
+            # What a program hands on, another one reads.
+            known = HANDED if known.passes and program != "pytest" else known
+            ended, answer = True, True
+        elif valued and text[:1] != "-":
+            valued = False
+            continue
+        else:
+            answer = _is_meant(text, program, known, first)
+        if answer is False and (known.passes or not ended):
             return False
-        elif text.startswith("--"):
-            doubt = doubt or text in _DOUBTFUL_WORDS
-        elif program in _DASHED:
-            doubt = doubt or text in ("-h", "-n", "-V", "-?")
-        elif text.startswith("-") and len(text) > 1:
-            answer = _cluster(text[1:], letters)
-            if answer is False:
-                return False
-            doubt = doubt or answer is None or (text == "-v" and len(words) == 1 and "v" not in letters.plain)
+        doubt = doubt or answer is not True
+        first = first and word.head[:1] == "-"
+        valued = len(word.head) == 2 and word.head[0] == "-" and word.head[1] in known.valued
     return None if doubt else True
 
 
-def _cluster(text: str, letters: _Letters) -> bool | None:
-    for letter in text:
-        if letter in letters.valued:
-            return True
-        if letter in letters.never:
+def _is_meant(text: str, program: str, known: Asides, first: bool) -> bool | None:
+    """Does this argument leave the program to its work? `first`: nothing but options stands before it."""
+    name = text.partition("=")[0]
+    if name in known.words or (first and name in known.first):
+        return False
+    if name in ASIDE_WORDS:
+        return False if name[0] == "-" else None if first else True
+    if name.startswith("--"):
+        if any(each.startswith(name) for each in (*ASIDE, *known.words)) and len(name) > 2:
             return False
-        if letter in _DOUBTFUL and letter not in letters.plain:
+        return None if DOUBTFUL_LONG.match(name) else True
+    if program in _DASHED:
+        return None if name in ("-h", "-n", "-V", "-?") else True
+    return _cluster(name[1:], known) if name[:1] == "-" else True
+
+
+def _cluster(text: str, known: Asides) -> bool | None:
+    for letter in text:
+        if letter in known.valued:
+            return True
+        if letter in known.never:
+            return False
+        if letter in DOUBTFUL and letter not in known.plain:
             return None
     return True
-
-
-def _letters(program: str) -> _Letters:
-    found = _LETTERS.get(program)
-    row = None if found is not None else programs().get(program)
-    if row is not None:
-        return _Letters("".join(row.flags), "".join(row.values | row.attached), "")
-    return found or _Letters("", "", "")

@@ -5,13 +5,13 @@ They are given as written. A command that goes to another folder first names non
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from ..rules.programs import programs
-from .shellparts import is_harmless, is_read_only, known_command
+from .shelllooks import SEARCHES, has_names, is_plain, is_plainly_named, is_quiet, recurses
+from .shellparts import is_fed, is_harmless, is_read_only, known_command
 from .shellprograms import Arguments, Known, arguments_of, program_name
 from .shellread import Command, Redirect
 from .shellscripts import sed_reads
@@ -21,20 +21,6 @@ from .shellwrappers import Words, is_locale, peel
 _MOVES = frozenset(("cd", "pushd", "popd"))
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
-# Programs that print lines of their files and nothing else, with the options by which they do only that.
-_PLAIN = {
-    "cat": "-A -b -e -E -n -s -t -T -u -v --number --number-nonblank --show-all --squeeze-blank",
-    "tac": "",
-    "nl": "-b --body-numbering",
-    "head": "-n -c -q -v --lines --bytes --quiet --verbose",
-    "tail": "-n -c -q -v --lines --bytes --quiet --verbose",
-    "grep": "-E -F -G -P -i -w -x -n -H -h -s -A -B -C -m -r -R -I -a -e --line-number --with-filename"
-    " --no-filename --ignore-case --fixed-strings --extended-regexp --recursive --after-context"
-    " --before-context --context --max-count --regexp",
-    "sed": "-n --quiet --silent -E -r",
-}
-_NUMBER = re.compile(r"[+-]?[0-9]+[kKmM]?\Z|[atn]\Z")
-_RANGE = re.compile(r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p\Z")
 
 
 def changed(parts: tuple[Command, ...]) -> tuple[str, ...]:
@@ -120,12 +106,18 @@ def _names(words: Iterable[Word]) -> list[str] | None:
 
 def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
     """The files that are shown when all goes well: by commands joined with `&&`, and pipes of filters."""
+    return _shown(parts, ("", "&&", "|", "|&")) or displayed(parts)
+
+
+def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for part in parts:
-        if part.nested or part.link not in ("", "&&", "|", "|&") or not is_read_only(part):
+        if part.nested or part.link not in joints or not is_read_only(part):
             return ()
         command = known_command(part)
         if command is None or command.name in _MOVES or any(map(_is_hidden, part.redirects)):
+            return ()
+        if is_fed(part):
             return ()
         files = list(_files(command, part))
         if part.link in ("|", "|&"):
@@ -139,13 +131,20 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     """Those of `shown` where nothing but lines of these files can come out; after `cd /folder &&`, too."""
     folder = _folder(parts[0]) if len(parts) > 1 and parts[1].link == "&&" else None
     looks = parts if folder is None else (structs.replace(parts[1], link=""), *parts[2:])
+    quiet = silent = False
     for part in looks:
         command = known_command(part)
-        if command is None or not _is_plain(command):
+        if command is None or not is_plain(command) or not is_plainly_named(command, part):
             return ()
-        if part.assignments or any(each.operator not in ("<", ">") for each in part.redirects):
-            return ()  # nothing from elsewhere comes in, and no message of a fault goes out
-    names = shown(looks)
+        if part.link == ";" and silent:
+            return ()  # that it found nothing is told by its exit code alone, which the `;` loses
+        silent = silent or command.name in SEARCHES
+        quiet = quiet or is_quiet(command) or any(map(_is_thrown, part.redirects))
+    names = _shown(looks, ("", "&&", ";", "|", "|&"))
+    if quiet and len(names) > 1:
+        return ()  # which of them could not be read is not told
+    if folder is not None and any(".." in name.split("/") for name in names):
+        return ()  # the folder may be a link
     return names if folder is None else within(folder, names)
 
 
@@ -155,9 +154,22 @@ def within(folder: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def searches(parts: tuple[Command, ...]) -> bool:
-    """Is it one plain `grep`, whose lines may begin with the names of files?"""
+    """Is it one plain `grep` or `rg` below the working directory, with a file's name before each line?"""
     command = known_command(parts[0]) if len(parts) == 1 else None
-    return command is not None and command.name == "grep" and bool(displayed(parts))
+    if command is None or any(each.operator == "<" for each in parts[0].redirects):
+        return False
+    return bool(displayed(parts)) and has_names(command)
+
+
+def said(parts: tuple[Command, ...]) -> Iterator[str]:
+    """Every text that the commands are given: words, values of options and of assignments, redirections."""
+    for part in parts:
+        yield from (word.head for word in (*part.words, *part.noted))
+        yield from (value.head for _, value in part.assignments)
+        yield from (each.word.head for each in part.redirects)
+        command = known_command(part)
+        if command is not None:
+            yield from (value.head for _, value in command.arguments.options if value is not None)
 
 
 def _folder(part: Command) -> str | None:
@@ -165,29 +177,19 @@ def _folder(part: Command) -> str | None:
     if part.nested or part.redirects or part.assignments or len(part.words) != 2:
         return None
     where = part.words[1].text
-    return where if part.words[0].text == "cd" and where and where[0] == "/" else None
-
-
-def _is_plain(command: Known) -> bool:
-    plain = _PLAIN.get(command.name)
-    if plain is None or (not command.arguments.operands and command.name == "sed"):
-        return False
-    allowed = plain.split()
-    for name, value in command.arguments.options:
-        if name not in allowed and not name[1:].isdecimal():
-            return False
-        if value is not None and name not in ("-e", "--regexp") and not _NUMBER.match(value.text or ""):
-            return False  # it would be told in an error
-    if any(not word.text or word.text == "-" for word in command.arguments.operands):
-        return False
-    if command.name == "sed":
-        return _RANGE.match(command.arguments.operands[0].text or "") is not None
-    return True
+    if part.words[0].text != "cd" or not where or where[0] != "/" or ".." in where.split("/"):
+        return None
+    return where
 
 
 def _is_hidden(redirect: Redirect) -> bool:
     """A redirection after which the output is not seen."""
     return redirect.operator[0] in ">&" and redirect.fd in ("", "1")
+
+
+def _is_thrown(redirect: Redirect) -> bool:
+    """It throws away what the program says of faults."""
+    return redirect.operator[0] == ">" and redirect.fd == "2" and redirect.word.text == "/dev/null"
 
 
 def _passes_on(command: Known) -> bool:
@@ -223,7 +225,13 @@ def _files(command: Known, part: Command) -> Iterator[str]:
         at = 0
     files = operands[at:]
     if not files and command.program.filter:
-        yield from (each.word.text for each in part.redirects if each.operator == "<" and each.word.text)
+        into = [each for each in part.redirects if each.operator[0] == "<"]
+        sought = bool(operands) or has("-e", "--regexp")
+        if not into and sought and recurses(command) and part.link not in ("|", "|&"):
+            yield "."
+        # zsh reads all of several, the other shells the last one.
+        if len(into) == 1 and into[0].operator == "<" and into[0].fd in ("", "0") and into[0].word.text:
+            yield into[0].word.text
     for word in files:
         if word.text and word.text != "-" and not (command.program.code == "awk" and "=" in word.text):
             yield word.text

@@ -1,7 +1,8 @@
 """Reads the words of a shell command: quotes, escapes, and where what is known of a word ends.
 
 What a shell, or one shell of several, may read in another way is unclear and not read: substitutions, `${x…}`
-with an operator, arithmetic, extended globs, history expansion, control characters, blanks beyond ASCII.
+with an operator, arithmetic, extended globs, history expansion, control characters, blanks beyond ASCII. The
+shells are bash, dash, zsh and BusyBox.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from msgspec import Struct
 _BLANKS = re.compile(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{!&|;<>()]+")
 _SINGLE = re.compile(r"'([^']*)'")
-_ANSI = re.compile(r"\$'((?:[^'\\]|\\[abefnrtv\\'\"])*)'")
-_ESCAPED = re.compile(r"\\(.)")
+# dash reads a `$` and a plain quoted text, which would end at a `\'`.
+_ANSI = re.compile(r"\$'((?:[^'\\]|\\[abefnrtv\\\"])*)'")
 _DOUBLE = re.compile(r'[^"\\$`!]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 # What a shell may take for a part of the variable before it: zsh a subscript or modifier, old bash a letter.
@@ -24,10 +25,11 @@ _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
-REDIRECT = re.compile(r"([0-9]*)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
+# An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
+_COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ \t]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
+REDIRECT = re.compile(r"([0-9]?)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
-_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Rest(IntEnum):
@@ -74,6 +76,7 @@ class WordReader:
         self.at = 0
         self.loops: dict[str, Items] = {}
         self.ahead: Word | None = None  # the word that was looked at and not taken
+        self.noted: list[Word] = []  # the words of the last comment
 
     def blanks(self) -> None:
         """Skip blanks, continued lines and a comment. It is only called where a word may begin."""
@@ -87,8 +90,9 @@ class WordReader:
                 raise Unclear
             end = self.text.find("\n", self.at)
             comment = self.text[self.at : end if end >= 0 else len(self.text)]
-            if "!" in comment:
-                raise Unclear  # an interactive shell looks for its history in it
+            if not _COMMENT.match(comment):
+                raise Unclear
+            self.noted = [Word(each) for each in comment.split()]
             self.at += len(comment)
 
     def peek(self) -> Word | None:
@@ -115,7 +119,12 @@ class WordReader:
                 made.add(found[0])
                 self.at = found.end()
             elif letter == "'":
-                self.quoted(made, _SINGLE)
+                found = _SINGLE.match(text, self.at)
+                if found is None:
+                    raise Unclear
+                made.quoted = True
+                made.add(found[1])
+                self.at = found.end()
             elif letter == '"':
                 self.at += 1
                 self.double(made)
@@ -137,17 +146,6 @@ class WordReader:
         if self.at == start:
             raise Unclear
         return made.word(_NAME.match(text, start) is not None)
-
-    def quoted(self, made: _Making, pattern: re.Pattern[str]) -> None:
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            raise Unclear
-        inside = found[1]
-        if pattern is _ANSI:
-            inside = _ESCAPED.sub(lambda each: _LETTERS.get(each[1], each[1]), inside)
-        made.quoted = True
-        made.add(inside)
-        self.at = found.end()
 
     def double(self, made: _Making) -> None:
         made.quoted = True
@@ -206,8 +204,10 @@ class WordReader:
         elif (found := _POSITION.match(self.text, self.at)) is not None:
             made.unknown(Rest.ONE if quoted and "@" not in found[0] else Rest.LOOSE)
             self.at = found.end()
-        elif not quoted and after == "'":
-            self.quoted(made, _ANSI)
+        elif not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
+            made.quoted = True  # one text in dash, another in the others
+            made.unknown(Rest.ONE, safe=found[1] != "" and found[1][0] != "-")
+            self.at = found.end()
         elif after in ("", " ", "\t", "\n", "/", ".", ",", "|", ")", "%") or (quoted and after == '"'):
             made.add("$")
             self.at += 1

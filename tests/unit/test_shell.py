@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 
 from callgate.engine.errors import InputError
-from callgate.engine.shell import mutates, reads, runs, targets
+from callgate.engine.shell import is_search, mutates, reads, runs, said, shows, targets
 from callgate.engine.shellread import LONGEST
 from callgate.rules.programs import programs
 
@@ -406,6 +407,73 @@ def test_what_is_not_read_mutates() -> None:
     )
 
 
+def test_where_a_shell_ends_a_quoted_text_elsewhere_it_mutates() -> None:
+    # dash reads `$` and then a plain quoted text.
+    all_mutate("echo $'a\\'; touch x #'", "cat a$'\\'' b", "grep $'x\\'y' a", "sort $'-of'", "sort a $''")
+    all_mutate("sort -k$'1' a", "$'cat' a", "LANG=$'C' cat a", "cat a >$'/dev/null'", "sed $'p' a")
+    none_mutates("grep $'\\t' a", "echo $'a\\\\' b", "cat a$'b'")
+
+
+def test_where_a_shell_reads_a_redirection_in_another_way_it_mutates() -> None:
+    # dash: a background job and another command; dash and zsh: an operand `10`; zsh and BusyBox: a file `1-`.
+    all_mutate("echo a &>/dev/null touch x", "&>/dev/null cat a", "cat a &>>/dev/null LANG=C b")
+    all_mutate("uniq a 10>/dev/null", "cat a 12<b", "cat a >&1-", "cat a 2>&1-", "cat a <&0-", "cat a >&x")
+    none_mutates(
+        "cat a &>/dev/null", "cat a &>/dev/null && cat b", "cat a 1>&2", "cat a >&-", "cat a 5>&1 >&10"
+    )
+
+
+def test_a_comment_is_read_as_words_too() -> None:
+    # A zsh at a prompt knows no comments.
+    all_mutate(
+        "ls # ; touch x", "cat a # >x", "cat a #|tee x", "cat a # `touch x`", "ls # $(x)", "# & touch x"
+    )
+    all_mutate(
+        "cat a # don't", "ls # \\\ntouch x", 'ls # "', "ls # *", "ls # (x)", "ls # {a}", "ls # ~x", "ls # !x"
+    )
+    all_mutate(
+        "sort a # -o x", "sort a # =o", "uniq a # b", "uniq a #", "xxd a # b", "git branch # x", "pwd # x"
+    )
+    all_mutate(
+        "python -m json.tool # a", "sort a \\\n # -ox", "env # x", "for f in a # -of\ndo sort $f; done"
+    )
+    none_mutates(
+        "cat a # note: see b.cfg, or c/d", "# only this\nuniq a", "uniq a; # x", "git status # now", "ls #x"
+    )
+    none_mutates("if true # yes\nthen cat a; fi # done", 'for f in a b # no\ndo cat "$f"; done')
+    assert runs("pytest # --co", "pytest") is None
+    assert shows("cat a # b") == ()
+
+
+def test_a_signature_in_a_format_of_git_mutates() -> None:
+    for place in (
+        "log --format={}",
+        "show --pretty=tformat:{}",
+        "shortlog --group={}",
+        "reflog --format=format:{}",
+    ):
+        for form in (
+            "%G?",
+            "%+G?",
+            "%-GK",
+            "% GS",
+            "%<(9)%GK",
+            "%C(red)%GG",
+            "%w(1)%+GP",
+            "%>|(9)%GF",
+            "%%G",
+            "%+-G",
+        ):
+            all_mutate(f"git {place.format(repr(form))}")
+    all_mutate("git for-each-ref --format='%(signature:key)'", "git tag --format='%(signature)'")
+    all_mutate(
+        "git branch --sort=signature", "git rev-list --format=%G? HEAD", "git verify-commit a", "git tag -v a"
+    )
+    none_mutates(
+        "git log --format='%h %an %C(red)%s'", "git log --pretty=fuller", "git shortlog --group=author"
+    )
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
@@ -476,6 +544,34 @@ def test_only_text_is_taken(ask: object, wrong: object) -> None:
         ("RM a", "rm", None),
         ("env -S 'rm a'", "rm", None),
         ("{rm,a}", "rm", None),
+        ("pytest -q -- --help", "pytest", False),
+        ("pytest -- --collect-only", "pytest", False),
+        ("pytest --co", "pytest", False),
+        ("pytest --fixtures", "pytest", False),
+        ("pytest --markers", "pytest", False),
+        ("pytest --setup-plan", "pytest", False),
+        ("pytest --cache-show='x*'", "pytest", False),
+        ("pytest -- tests", "pytest", True),
+        ("pytest &> log", "pytest", None),
+        ("cargo test -- --list", "cargo", False),
+        ("cargo test -- --ignored", "cargo", True),
+        ("npm test -- --help", "npm", False),
+        ("npm test -- -n", "npm", None),
+        ("tox -- --co", "tox", False),
+        ("tox -e l -- -k x", "tox", True),
+        ("tox -l", "tox", False),
+        ("ctest -N", "ctest", False),
+        ("ctest -V", "ctest", True),
+        ("gradle -m test", "gradle", False),
+        ("jest --showConfig", "jest", False),
+        ("vitest list", "vitest", False),
+        ("vitest run list", "vitest", True),
+        ("ruff check --show-files", "ruff", False),
+        ("go test -c ./...", "go", False),
+        ("kubectl apply --dry-run=client", "kubectl", False),
+        ("rm -- --help", "rm", True),
+        ("foo -- --help", "foo", None),
+        ("foo --list-tests", "foo", None),
     ],
 )
 def test_which_program_runs(command: str, program: str, answer: bool | None) -> None:
@@ -551,7 +647,8 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("cat a | wc -l", ()),
         ("cat a | grep -c x", ()),
         ("cat a | echo b", ()),
-        ("cat a; cat b", ()),
+        ("cat a; cat b", ("a", "b")),
+        ("stat a; cat b", ()),
         ("cat a || cat b", ()),
         ("cd x && cat a", ()),
         ("if true; then cat a; fi", ()),
@@ -560,6 +657,211 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
 )
 def test_what_a_read_only_command_shows(command: str, names: tuple[str, ...]) -> None:
     assert reads(command) == names
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a",
+        "cat -n a",
+        "cat -b -s a",
+        "nl -ba a",
+        "head a",
+        "head -20 a",
+        "tail -n 5 a",
+        "cat a 2>&1",
+        "cat a 2>/dev/null",
+        "cat < a",
+        "cat 2>/dev/null <a",
+        "cat a 2>&1 | head -5",
+        "grep -vn x a",
+        "grep -n --color=never x a",
+        "grep -s x a",
+        "rg -n x a",
+        "rg -in -C 3 x a",
+        "cat a | rg x",
+        "sed -n '1p;7p' a",
+        "sed -n -e 1,9p a",
+        "sed -n -e 1p -e '3,$p' a",
+        "sed -n '/[0-9]x/,/y\\/z/p' a",
+        "sed -n '10,20p;20q' a",
+        "sed 5q a",
+        "cat a | sed -n -e 3p",
+        "awk 'NR<9' a",
+        "awk 'NR>=1 && NR<=40' a",
+        "awk 'NR==1,NR==3; /x/' a",
+        "awk -F: 1 a",
+    ],
+)
+def test_a_look_shows_whole_lines(command: str) -> None:
+    assert (shows(command), reads(command)) == (("a",), ("a",))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "head -c 9 a",
+        "head --bytes=9 a",
+        "tail -c9 a",
+        "cut -c1-9 a",
+        "cat a | cut -c1-9",
+        "cat a | fold -w 9",
+        "grep -o x a",
+        "rg -o x a",
+        "rg -r y x a",
+        "rg -M 9 x a",
+        "tac a",
+        "cat -v a",
+        "cat -A a",
+        "cat -E a",
+        "cat -T a",
+        "cat -et a",
+        "head -v a",
+        "head a b",
+        "tail -n 3 a b",
+        "rg x a b",
+        "grep -r x a b",
+        "grep --color=always x a",
+        "cat link/../a",
+        "cat a link/../b",
+        "cat < link/../a",
+        "cd /repo/link/.. && cat a",
+        "cd /repo/link && cat ../a",
+        "cat '~/a'",
+        "cat =a",
+        "cat < a < b",
+        "cat 3< a",
+        "cat a b 2>/dev/null",
+        "cat a 2>/dev/null; cat b",
+        "grep -s x a b",
+        "grep x a; cat b",
+        "cat a || cat b",
+        "cat a 2>err",
+        "cat a >&2",
+        "cat a | grep -r x",
+        "grep -r x < a",
+        "sed p a -i",
+        "sed -n l a",
+        "sed -n '1p;s/a/b/p' a",
+        "sed -n -e 1p -e 'y/a/b/' a",
+        "awk '{print}' a",
+        "awk '\"x\"' a",
+        "awk '$0=1' a",
+        "awk 'NR<9' ORS=x a",
+        "awk -v ORS=x 'NR<9' a",
+        "awk --version",
+        "awk NR==1 a b",
+        "sed -n 1p a b",
+        "sed -n -e 1p a b",
+        "cat a | xargs cat",
+        "xargs cat a",
+        "xargs grep x < a",
+        'grep -e "a$X" a',
+        "dd if=a",
+        "sh -c 'cat a'",
+    ],
+)
+def test_what_may_print_something_else_is_no_look(command: str) -> None:
+    assert shows(command) == ()
+
+
+def test_looks_that_follow_one_another() -> None:
+    assert shows("cat a; cat b\nhead -q c ./d") == ("a", "b", "c", "./d")
+    assert shows("cat a; grep x b") == ("a", "b")
+    assert shows("cd /repo && cat a; cat ~/b") == ("/repo/a", "~/b")
+    assert shows("cat ../a ./../b") == ("../a", "./../b")
+    assert reads("grep -rn x") == shows("grep -rn x") == shows("rg -n x") == (".",)
+    assert reads("rg --files") == reads("ls | rg x") == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn x",
+        "grep -rn x .",
+        "grep -Rn x ./",
+        "grep -rn x src/",
+        "grep -rnH x src",
+        "grep -H x a",
+        "grep x a b",
+        "grep -rn --include='*.py' -e x .",
+        "rg x",
+        "rg -n x .",
+        "rg -in x src/",
+        "rg -H x a",
+        "timeout 5 grep -rn x . 2>&1",
+    ],
+)
+def test_a_search_names_a_file_before_each_line(command: str) -> None:
+    assert is_search(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep x notes",
+        "grep -r x notes",  # it may be a file
+        "rg x notes",
+        "rg -n x notes",
+        "grep -h x a b",
+        "grep -rh x .",
+        "grep -rHh x .",
+        "grep -rn --no-filename x .",
+        "rg -I x",
+        "rg -N x",
+        "rg --heading x",
+        "rg x < notes",
+        "grep -H x < notes",
+        "grep -r x < notes",
+        "cat notes | grep x",
+        "grep -rn -A 1 x .",
+        "grep -rn -C1 x .",
+        "grep -rn -3 x .",
+        "rg -B2 x",
+        "grep -ro x .",
+        "grep -rc x .",
+        "grep -rl x .",
+        "grep -rL x .",
+        "grep -rZ x .",
+        "grep -rz x .",
+        "grep -rT x .",
+        "grep -H --label=a x -",
+        "grep -rn x /",
+        "grep -rn x ..",
+        "grep -rn x ~/",
+        "grep -rn x src/../../",
+        "grep -rn x . # y",
+        "cd /repo && grep -rn x .",
+        "grep -rn x . | head",
+        "git grep -n x",
+        "cat a b",
+        "fgrep x a b",
+    ],
+)
+def test_what_may_print_a_line_without_a_name_is_no_search(command: str) -> None:
+    assert not is_search(command)
+
+
+def test_what_a_command_was_told() -> None:
+    command = "LANG=C.b grep -n -ex=1 \"a b\" 'c'\\d <h 2>&1 | cat $'e' f$G i/*.j # k"
+    assert said(command) == (
+        *(command, "grep", "-n", "-ex=1", "a b", "cd", "C.b", "h", "1", "x=1"),
+        *("cat", "", "f", "i/", "#", "k"),
+    )
+    assert said("cat 'a") == ("cat 'a",)
+    with pytest.raises(InputError):
+        said(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", ["# ", " #a\n", "$'a'", "%", "1p;", " ", "NR<1,", "/", "a/../", "--x "])
+def test_the_cost_is_linear(part: str) -> None:
+    begun = time.process_time()
+    for begin in ("cat a #", "git log --format='", "sed -n '", "awk '", "pytest -- "):
+        text = begin + part * ((LONGEST - 99) // len(part)) + "' a" * begin.endswith("'")
+        assert len(text) < LONGEST
+        answers = (mutates(text), shows(text), said(text), runs(text, "pytest"))
+        assert len(answers) == 4
+    assert time.process_time() - begun < 10
 
 
 def test_the_table_names_each_program_once() -> None:
