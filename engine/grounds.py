@@ -51,7 +51,7 @@ class Seen(Struct, frozen=True):
 
     `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
-    begin with the names of files of the working directory.
+    begin with the names of files of the working directory. `said`: texts that a command says in other words.
     """
 
     changes: bool
@@ -59,6 +59,7 @@ class Seen(Struct, frozen=True):
     texts: tuple[str, ...]
     trusted: bool = True
     search: bool = False
+    said: tuple[str, ...] = ()
 
 
 class _Signal(Struct, frozen=True):
@@ -279,7 +280,7 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
 
 def _command(arguments: Json, segments: tuple[Segment, ...]) -> Seen:
     """What a call of a shell is."""
-    from .shell import is_search, mutates, reads, shows, targets
+    from .shell import is_search, mutates, reads, said, shows, targets
 
     command = get(arguments, segments)
     if type(command) is not str:
@@ -291,7 +292,7 @@ def _command(arguments: Json, segments: tuple[Segment, ...]) -> Seen:
     named = tuple(Written(composed(each)) for each in files)
     search = not changes and files == plain and is_search(command)
     texts = files if changes else reads(command)
-    return Seen(changes, named, texts, bool(files), search)
+    return Seen(changes, named, texts, bool(files), search, () if changes else said(command))
 
 
 def _asks(arguments: Json) -> bool:

@@ -362,7 +362,7 @@ class Session:
             pending.exempt = grounds.is_exempt(verdict.tool)
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
-            pending.said = echoed(grounding.unshown(ground), texts_of(arguments))
+            pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
         pending.signals = grounds.shows(verdict.tool, arguments, env)
         pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
         # A signal that was asked for while something changed is of no certain state.

@@ -54,7 +54,8 @@ def in_folder(files: tuple[str, ...], arguments: Json, segments: tuple[Segment, 
         return ()
     from .shelltargets import within
 
-    return within(folder, files)
+    # What lies above the folder may be seen through a link.
+    return within(folder, (each for each in files if ".." not in each.split("/")))
 
 
 def _beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str, Any]]:
