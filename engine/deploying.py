@@ -274,10 +274,15 @@ class _Building:
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
         """A finding about a given value, at its setting."""
-        if found.file != "<lets>":
+        if found.file not in ("<lets>", "<packs>"):
             return found
-        name = next((each for each in self.settings.let if f"`{each[:64]}`" in found.message), "")
-        return replace(found, file=self.settings.file, span=self.settings.at("let", name))
+        said: list[tuple[str, str | int, str]] = [("let", name, name) for name in self.settings.let]
+        said += [("packs", at, name.partition("@")[0]) for at, name in enumerate(self.settings.packs)]
+        setting = found.file[1:-1].removesuffix("s") if found.file == "<lets>" else "packs"
+        place = next(
+            (at for what, at, name in said if what == setting and f"`{name[:64]}`" in found.message), ""
+        )
+        return replace(found, file=self.settings.file, span=self.settings.at(setting, place))
 
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
         span = self.settings.at(*place)

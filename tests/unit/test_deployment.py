@@ -114,18 +114,10 @@ def test_rule_files_come_once_in_the_order_of_the_patterns(tmp_path: Path) -> No
 def test_tools_and_hooks_of_the_host(tmp_path: Path) -> None:
     tools = {"read": {**SCHEMA, "properties": {"where": {"type": "string"}}, "required": ["where"]}}
     path = deployment(tmp_path, a="tool read { alias /where from file_path }")
-    prepare = {"read": lambda arguments: {**arguments, "where": arguments.get("where", "") + "!"}}
+    prepare = {"read": lambda sent: {"where": sent["elsewhere"]} if "elsewhere" in sent else sent}
     with callgate.load(path, tools=tools, prepare=prepare) as engine:
-        assert engine.check("read", {"where": "/a"}).arguments == {"where": "/a!"}
-
-
-def test_packs_by_name_and_by_path(tmp_path: Path) -> None:
-    head = "default: allow\npacks: [common, ./own.gate]"
-    write(tmp_path, {"own.gate": 'pack own "1.0.0"\ntool read { alias /path from zzz }'})
-    with callgate.load(deployment(tmp_path, head=head)) as engine:
-        assert engine.packs[-1] == "own@1.0.0"
-        assert engine.check("read", {"zzz": "/a"}).arguments == {"path": "/a"}
-        assert engine.check("read", {"file_path": "/a"}).arguments == {"path": "/a"}
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"where": "/a"}
+        assert engine.check("read", {"elsewhere": "/b"}).arguments == {"where": "/b"}
 
 
 @pytest.mark.parametrize(
@@ -212,7 +204,7 @@ def test_an_edit_is_in_force_after_a_reload(tmp_path: Path) -> None:
     [
         ({"rules/a.gate": "tool read { alias /path form x }"}, "a.gate:1:25"),
         ({"rules/a.gate": "tool read {"}, "a.gate:1"),
-        ({"rules/a.gate": GOOD + '\ntest "x" { call read {}\nexpect valid }'}, "test `x` fails"),
+        ({"rules/a.gate": GOOD + '\ntest "x" { call read {}\nexpect denied }'}, "test `x` fails"),
         ({"deployment.yaml": "default: deny\nrulz: []"}, "deployment.yaml:2"),
         ({"tools.json": "{"}, "tools.json: is no JSON"),
         (

@@ -1,0 +1,206 @@
+"""Watching: an edit in place, a file put in the place of another, links that are turned, folders that go away."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import callgate
+from callgate import Deployment
+from callgate.engine.reload import Watched, needs_polling
+
+from .test_deployment import GOOD, deployment
+
+
+@pytest.fixture(params=["told", "polled"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deployment]:
+    path = deployment(tmp_path / "live", a=rule("first"))
+    text = path.read_text().replace(
+        "quiet-ms: 10", f"quiet-ms: 50, poll: {str(request.param == 'polled').lower()}"
+    )
+    path.write_text(text)
+    with callgate.load(path) as found:
+        found.watch()
+        yield found
+
+
+def rule(reason: str) -> str:
+    return f'tool read {{ deny "{reason}" }}\n'
+
+
+def says(engine: Deployment, reason: str) -> bool:
+    return engine.check("read", {"path": "/a"}).reason == reason
+
+
+def within(seconds: float, holds: Callable[[], object]) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def put(path: Path, text: str) -> None:
+    """As editors and deployment tools do: a new file in the place of the old one."""
+    other = path.with_name(path.name + ".new")
+    other.write_text(text)
+    os.replace(other, path)
+
+
+def test_edits_in_place_and_files_put_in_the_place_of_others(engine: Deployment) -> None:
+    file = engine.path.parent / "rules/a.gate"
+    for number in range(3):
+        put(file, rule(f"put {number}"))
+        assert within(10, lambda number=number: says(engine, f"put {number}"))
+        file.write_text(rule(f"edit {number}"))
+        assert within(10, lambda number=number: says(engine, f"edit {number}"))
+
+
+def test_a_broken_edit_and_its_mending(engine: Deployment) -> None:
+    file = engine.path.parent / "rules/a.gate"
+    put(file, "tool read {")
+    assert within(10, lambda: engine.status.error)
+    assert f"{file}:1" in (engine.status.error or "")
+    assert says(engine, "first")
+    put(file, rule("mended"))
+    assert within(10, lambda: engine.status.error is None and says(engine, "mended"))
+
+
+def test_files_that_come_and_go(engine: Deployment) -> None:
+    rules = engine.path.parent / "rules"
+    put(rules / "0.gate", rule("earlier"))
+    assert within(10, lambda: says(engine, "earlier"))
+    (rules / "0.gate").unlink()
+    assert within(10, lambda: says(engine, "first"))
+
+
+def test_the_settings_themselves(engine: Deployment) -> None:
+    put(engine.path, engine.path.read_text().replace("default: allow", "default: deny\nwhy: because"))
+    put(engine.path.parent / "rules/a.gate", "\n")
+    assert within(10, lambda: says(engine, "because"))
+
+
+def test_folders_that_are_new_in_the_settings_are_watched(engine: Deployment, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    put(tmp_path / "other/b.gate", rule("there"))
+    put(engine.path, engine.path.read_text().replace("./rules/*.gate", f"{tmp_path}/other/*.gate"))
+    assert within(10, lambda: says(engine, "there"))
+    for number in range(2):
+        put(tmp_path / "other/b.gate", rule(f"there {number}"))
+        assert within(10, lambda number=number: says(engine, f"there {number}"))
+
+
+def test_a_folder_that_goes_away_and_comes_back(engine: Deployment) -> None:
+    rules = engine.path.parent / "rules"
+    away = rules.with_name("away")
+    rules.rename(away)
+    assert within(10, lambda: engine.status.error)
+    assert says(engine, "first")
+    put(away / "a.gate", rule("back"))
+    away.rename(rules)
+    assert within(10, lambda: engine.status.error is None and says(engine, "back"))
+    put(rules / "a.gate", rule("again"))
+    assert within(10, lambda: says(engine, "again"))
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+def test_links_that_are_turned_as_a_config_map_does(tmp_path: Path, poll: str) -> None:
+    """Kubernetes: `a.gate -> ..data/a.gate`, `..data -> ..1`; an update makes `..2` and turns `..data`."""
+    mount = tmp_path / "mount"
+    mount.mkdir()
+
+    def version(number: int) -> None:
+        folder = mount / f"..{number}"
+        folder.mkdir()
+        (folder / "a.gate").write_text(rule(f"version {number}"))
+        (folder / "deployment.yaml").write_text(
+            f"default: allow\nrules: [./a.gate]\nreload: {{quiet-ms: 50, poll: {poll}}}\n"
+        )
+        os.symlink(folder.name, mount / "..data_tmp")
+        os.replace(mount / "..data_tmp", mount / "..data")
+
+    version(1)
+    for name in ("a.gate", "deployment.yaml"):
+        os.symlink(f"..data/{name}", mount / name)
+    with callgate.load(mount / "deployment.yaml") as engine:
+        engine.watch()
+        assert says(engine, "version 1")
+        for number in (2, 3, 4):
+            version(number)
+            assert within(10, lambda number=number: says(engine, f"version {number}"))
+
+
+def test_what_changed_between_the_load_and_the_watch_is_seen(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=rule("first"))) as engine:
+        put(tmp_path / "rules/a.gate", rule("meanwhile"))
+        engine.watch()
+        assert within(10, lambda: says(engine, "meanwhile"))
+
+
+def test_files_that_callgate_writes_are_no_change() -> None:
+    watched = Watched(["/srv"], ["/srv/decisions.jsonl", "/srv/gate.db"], False)
+    assert not watched.counts(None, "/srv/decisions.jsonl.1")
+    assert not watched.counts(None, "/srv/gate.db-wal")
+    assert watched.counts(None, "/srv/rules.gate")
+
+
+def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
+    def watching() -> int:
+        return sum(each.name == "callgate-watch" for each in threading.enumerate())
+
+    before = watching()
+    engine = callgate.load(deployment(tmp_path, a=GOOD))
+    watch = engine.watch()
+    assert engine.watch() is watch
+    assert watching() == before + 1
+    engine.close()
+    assert not watch.alive
+    watch = engine.watch()
+    assert watch.alive
+    del engine
+    gc.collect()
+    assert within(10, lambda: not watch.alive)
+
+
+def test_watch_true_watches(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=rule("first"))
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, watch: true"))
+    with callgate.load(path) as engine:
+        put(tmp_path / "rules/a.gate", rule("second"))
+        assert within(10, lambda: says(engine, "second"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "polled"),
+    [
+        ("/srv/local", False),
+        ("/srv/share/rules", True),
+        ("/srv/share2/rules", False),
+        ("/mnt/with blank/x", True),
+        ("/box", True),
+    ],
+)
+def test_network_and_overlay_mounts_are_polled(folder: str, polled: bool) -> None:
+    mounts = (
+        "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        "40 22 0:35 / /srv/share rw - nfs4 host:/share rw\n"
+        "41 22 0:36 / /mnt/with\\040blank rw - cifs //host/x rw\n"
+        "42 22 0:37 / /box rw - overlay overlay rw\n"
+        "no mount at all\n"
+    )
+    assert needs_polling([folder], lambda: mounts) is polled
+    assert needs_polling(["/srv/local", folder], lambda: mounts) is polled
+
+
+def test_where_mounts_are_not_told_changes_are() -> None:
+    def none() -> str:
+        raise FileNotFoundError
+
+    assert not needs_polling(["/srv"], none)
