@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..grammar.ast import Json
+from ..grammar.diagnostics import Diagnostic
 from .definitions import Tools
 from .deploying import Files, Owner, Set, build, nothing
 from .engine import Engine
@@ -64,6 +65,7 @@ def load(
     prepare: Mapping[str, Hook] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
     policies: Sequence[Policy] = (),
+    watch: bool = True,
 ) -> Deployment:
     """Load a deployment.
 
@@ -72,6 +74,7 @@ def load(
         tools: the registered tools, in the place of the file that `tools` names.
         prepare: hooks of the tools' owners. `functions`: what `call NAME` may name. `policies`: what the host
             adds to the admission of places under a `bound`.
+        watch: False: not even where the deployment says `watch: true`.
 
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
@@ -81,7 +84,7 @@ def load(
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
     deployment = Deployment(Path(path), owner, own_copy(tools))
-    if deployment.settings.watch:
+    if watch and deployment.settings.watch:
         deployment.watch()
     return deployment
 
@@ -142,6 +145,11 @@ class Deployment:
             self._loads,
             self._failures,
         )
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What is to be said of the set in force, though it is no error."""
+        return self._set.warnings
 
     # Calls ------------------------------------------------------------------------------------
 

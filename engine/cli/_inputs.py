@@ -39,6 +39,11 @@ def pack_names(namespace: Namespace) -> list[str]:
     return names
 
 
+def is_deployment(given: list[str]) -> bool:
+    """Is a deployment file given in the place of rules?"""
+    return len(given) == 1 and given[0].endswith((".yaml", ".yml")) and os.path.isfile(given[0])
+
+
 def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
     """The rule files that are meant, each once, and what is wrong with the others."""
     found: dict[str, str] = {}

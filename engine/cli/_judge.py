@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from ...grammar.ast import Json
 from ..engine import Engine
@@ -10,6 +11,9 @@ from ..errors import InputError, SchemaError
 from ..verdict import Outcome, Verdict
 from ._lines import BadLine, Call, error_line, read_call, verdict_line
 from ._terminal import several, visible
+
+if TYPE_CHECKING:
+    from ..deployment import Deployment
 
 
 class Judge:
@@ -20,7 +24,7 @@ class Judge:
     """
 
     def __init__(
-        self, engine: Engine, model: str | None, context: dict[str, Json] | None, *, people: bool = False
+        self, engine: Engine | Deployment, model: str | None, context: dict[str, Json] | None, *, people: bool = False
     ) -> None:
         self.summary = Summary()
         self._engine = engine

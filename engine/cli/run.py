@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ._inputs import add_rules, read_document, read_tools_file, rule_texts
+from ._inputs import add_rules, is_deployment, read_document, read_tools_file, rule_texts
 from ._terminal import INTERRUPTED, Output, Unusable, complain, is_terminal, size_left
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from ..deployment import Deployment
     from ..engine import Engine
     from ..ir import RuleSet
     from ._judge import Judge
@@ -40,19 +41,45 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(namespace: Namespace) -> int:
     """Exit status: 0 every line got a verdict, 1 bad lines."""
-    from ._judge import Judge
-
     if sys.stdin is None:
         raise Unusable("standard input is closed, and calls are read from it")
+    if is_deployment(namespace.rules):
+        with _deployment(namespace) as deployment:
+            return _judge(deployment, namespace)
     engine = _engine(namespace)
-    if engine is None:
-        return 2
+    return 2 if engine is None else _judge(engine, namespace)
+
+
+def _judge(engine: Engine | Deployment, namespace: Namespace) -> int:
+    from ._judge import Judge
+
     judge = Judge(engine, namespace.model, _context(namespace.context), people=namespace.format == "text")
     if is_terminal(sys.stdin):
         complain("callgate: reading calls from the terminal, one JSON object a line")
     status = _stream(judge)
     complain(judge.summary.text())
     return status
+
+
+def _deployment(namespace: Namespace) -> Deployment:
+    """The deployment, which SIGHUP loads anew.
+
+    Raises:
+        Unusable: it does not load, or options are given that it states itself.
+    """
+    from ..deployment import load
+    from ..errors import DeploymentError
+    from ._hangup import reload_on_hangup
+
+    for option in ("packs", "policy"):
+        if getattr(namespace, option):
+            raise Unusable(f"--{option}: a deployment states its own")
+    try:
+        deployment = load(namespace.rules[0], tools=read_tools_file(namespace.tools))
+    except DeploymentError as error:
+        raise Unusable(error.text.rstrip("\n")) from None
+    reload_on_hangup(deployment)
+    return deployment
 
 
 def _engine(namespace: Namespace) -> Engine | None:

@@ -1,0 +1,92 @@
+"""callgate status: what a deployment would put in force now, or everything that keeps it from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._terminal import complain, out, several, visible
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from ..deployment import Deployment
+
+NAME = "status"
+HELP = "load a deployment and say what it puts in force, or what is wrong with it"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = "Exit status: 0 it loads, 1 it does not."
+    parser.add_argument("deployment", nargs="?", default="deployment.yaml", metavar="DEPLOYMENT")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(namespace: Namespace) -> int:
+    """Exit status: 0 it loads, 1 it does not."""
+    import json
+
+    from ...grammar.diagnostics import to_json
+    from ..deployment import load
+    from ..errors import DeploymentError
+
+    try:
+        deployment = load(namespace.deployment, watch=False)
+    except DeploymentError as error:
+        if namespace.format == "json":
+            found = to_json(error.diagnostics)
+            out(
+                json.dumps({"loads": False, "error": error.text, "diagnostics": found}, ensure_ascii=False)
+                + "\n"
+            )
+        else:
+            complain(error.text.rstrip("\n"))
+            complain(f"callgate: {visible(namespace.deployment)} does not load")
+        return 1
+    with deployment:
+        facts = _facts(deployment)
+    out(json.dumps(facts, ensure_ascii=False) + "\n" if namespace.format == "json" else _text(facts))
+    return 0
+
+
+def _facts(deployment: Deployment) -> dict[str, Any]:
+    rules, settings, status = deployment.engine.rules, deployment.settings, deployment.status
+    tools = deployment.engine.tools
+    return {
+        "loads": True,
+        "deployment": str(deployment.path),
+        "digest": status.digest,
+        "default": settings.default,
+        "policy": settings.policy,
+        "packs": list(status.packs),
+        "files": list(status.files),
+        "rules": len(rules.rules),
+        "tools": len(tools) if tools is not None else None,
+        "models": dict(settings.models),
+        "state": settings.state.partition("@")[2] or settings.state,
+        "log": settings.log.to if settings.log is not None else None,
+        "watch": settings.watch,
+        "expired": list(status.expired),
+        "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in deployment.warnings],
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    tools = "every name" if facts["tools"] is None else several(facts["tools"], "tool")
+    rows = [
+        ("digest", facts["digest"]),
+        ("default", facts["default"]),
+        ("policy", facts["policy"] or "as the rules say"),
+        ("packs", ", ".join(facts["packs"]) or "none"),
+        ("rules", f"{several(facts['rules'], 'rule')} over {tools}"),
+        (
+            "models",
+            ", ".join(f"{name} is {what}" for name, what in facts["models"].items()) or "as they are named",
+        ),
+        ("state", facts["state"]),
+        ("log", facts["log"] or "none"),
+        ("reload", "watched" if facts["watch"] else "when asked"),
+    ]
+    rows += [("file", name) for name in facts["files"]]
+    rows += [("expired", place) for place in facts["expired"]]
+    rows += [("warning", text) for text in facts["warnings"]]
+    return "".join(f"{name:<8} {visible(str(value))}\n" for name, value in rows)
