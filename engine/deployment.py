@@ -160,18 +160,17 @@ class Deployment:
         *,
         model: str | None = None,
         schema: Json = None,
+        tools: Tools | None = None,
         context: Mapping[str, Json] | None = None,
         stop_reason: str | None = None,
+        call_id: str | None = None,
     ) -> Verdict:
-        """`Engine.check` through the set in force."""
+        """`Engine.check` through the set in force. `tools`: in the place of the registered ones, for this
+        call; `call_id`: for the log."""
         now = self._set
-        return now.engine.check(
-            tool,
-            arguments,
-            model=now.model(model),
-            schema=schema,
-            context=context,
-            stop_reason=stop_reason,
+        engine = now.engine if tools is None else now.engine.over(tools)
+        return engine.check(
+            tool, arguments, model=now.model(model), schema=schema, context=context, stop_reason=stop_reason
         )
 
     def check_text(
@@ -181,12 +180,15 @@ class Deployment:
         *,
         model: str | None = None,
         schema: Json = None,
+        tools: Tools | None = None,
         context: Mapping[str, Json] | None = None,
         stop_reason: str | None = None,
+        call_id: str | None = None,
     ) -> Verdict:
-        """`Engine.check_text` through the set in force."""
+        """`Engine.check_text` through the set in force; `tools` and `call_id` as in `check`."""
         now = self._set
-        return now.engine.check_text(
+        engine = now.engine if tools is None else now.engine.over(tools)
+        return engine.check_text(
             tool, text, model=now.model(model), schema=schema, context=context, stop_reason=stop_reason
         )
 

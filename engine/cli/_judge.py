@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...grammar.ast import Json
@@ -24,7 +26,12 @@ class Judge:
     """
 
     def __init__(
-        self, engine: Engine | Deployment, model: str | None, context: dict[str, Json] | None, *, people: bool = False
+        self,
+        engine: Engine | Deployment,
+        model: str | None,
+        context: dict[str, Json] | None,
+        *,
+        people: bool = False,
     ) -> None:
         self.summary = Summary()
         self._engine = engine
@@ -51,11 +58,10 @@ class Judge:
         if self._context is not None:
             context = self._context if context is None else {**self._context, **context}
         try:
-            engine = self._engine if call.tools is None else self._engine.over(call.tools)
-            judge = engine.check_text if call.is_text else engine.check
+            judge = self._judge(call)
             return judge(
                 call.tool,
-                call.arguments,  # type: ignore[arg-type]
+                call.arguments,
                 model=call.model if call.model is not None else self._model,
                 schema=call.schema,
                 context=context,
@@ -68,6 +74,16 @@ class Judge:
         except Exception as error:
             # A fault of ours must neither admit this call nor keep the others from their verdicts.
             raise BadLine("internal", f"{type(error).__name__}: {error}", call.id) from error
+
+    def _judge(self, call: Call) -> Callable[..., Verdict]:
+        """What judges a call: with the tools of its line, where that has some."""
+        engine = self._engine
+        if not isinstance(engine, Engine):
+            judge = engine.check_text if call.is_text else engine.check
+            call_id = call.id if type(call.id) is str else None if call.id is None else str(call.id)
+            return partial(judge, tools=call.tools, call_id=call_id)
+        over = engine if call.tools is None else engine.over(call.tools)
+        return over.check_text if call.is_text else over.check
 
 
 class Summary:
