@@ -30,6 +30,7 @@ from .loading import check_rules
 from .readings import Readings
 from .ruletext import PackError, RuleText, rule_text
 from .settings import Settings, read_settings
+from .units import Unit
 from .verdict import Source
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Set(Struct, frozen=True):
     since: datetime
     expired: tuple[str, ...]
     warnings: tuple[Diagnostic, ...]
+    units: tuple[Unit, ...] = ()
 
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
@@ -218,7 +220,15 @@ class _Building:
         )
         expired = tuple(f"{each.file}:{each.span.line}" for each in self.found if each.code == "G108")
         digests = self.files.digests
-        return Set(self.settings, engine, digests, datetime.now(UTC), expired, tuple(self.found))
+        return Set(
+            self.settings,
+            engine,
+            digests,
+            datetime.now(UTC),
+            expired,
+            tuple(self.found),
+            checked.compiled.units,
+        )
 
     def _rules(self) -> Iterator[RuleText]:
         """The rule files, each once, in the order of the patterns."""

@@ -24,6 +24,7 @@ from .errors import DeploymentError, InputError
 from .readings import Readings
 from .settings import Settings
 from .tools import own_copy
+from .units import Unit
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -145,6 +146,11 @@ class Deployment:
             self._loads,
             self._failures,
         )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The rule files in force, as they were read."""
+        return self._set.units
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

@@ -43,7 +43,7 @@ class Judge:
         """The line for one line. Raises nothing: what gets no verdict gets an error."""
         try:
             call = read_call(data)
-            verdict = self._verdict(call)
+            verdict = self.verdict(call)
             line = _readable(call, verdict, number) if self._people else verdict_line(call, verdict)
         except BadLine as bad:
             self.summary.count_bad(bad)
@@ -53,7 +53,7 @@ class Judge:
         self.summary.count(verdict)
         return line
 
-    def _verdict(self, call: Call) -> Verdict:
+    def verdict(self, call: Call) -> Verdict:
         context = call.context
         if self._context is not None:
             context = self._context if context is None else {**self._context, **context}
