@@ -179,9 +179,11 @@ class Compiler:
             self._statement(unit, statement, index, above)
         self._check_families(unit, unit.named_families)
         lets = self.lets_of(unit)
+        known = json.dumps(lets, sort_keys=True)
         for item in unit.items:
             if isinstance(item, Written):
-                self._check_names(unit, item, lets)
+                self._check_families(unit, item.spec.families or ())
+                self.found += self._check_names(unit, item, lets, known)
         for palette in unit.palettes:
             self.found += check_palette(palette, lets, unit.file)
         for ground in unit.grounds:
@@ -331,19 +333,22 @@ class Compiler:
             return None
         return replace(spec, clauses={**spec.clauses, "document": source})
 
-    def _check_names(self, unit: Unit, item: Written, lets: Mapping[str, Json]) -> None:
-        """What only the whole file can say about a rule: its families, and the names in its condition."""
-        self._check_families(unit, item.spec.families or ())
-        if item.spec.condition is not None:
-            effect = item.kind.effect.value if item.kind.effect is not None else None
-            self.found += check_condition(
-                item.spec.condition,
-                lets=lets,
-                place_types=None,
-                declares=None,
-                effect=effect,
-                file=unit.file,
+    def _check_names(
+        self, unit: Unit, item: Written, lets: Mapping[str, Json], known: str
+    ) -> list[Diagnostic]:
+        """What only the whole file can say about a condition: the names in it. `known`: the lets as text."""
+        condition = item.spec.condition
+        if condition is None:
+            return []
+        effect = item.kind.effect.value if item.kind.effect is not None else None
+
+        def make() -> tuple[None, list[Diagnostic]]:
+            found = check_condition(
+                condition, lets=lets, place_types=None, declares=None, effect=effect, file=unit.file
             )
+            return None, found
+
+        return self.readings.of_statement("names", item.statement, (known, unit.file), make)[1]
 
     def _values(self, unit: Unit, given: Mapping[str, Json]) -> dict[str, Json]:
         """What the names of a file stand for, where `given` replaces its own values."""

@@ -44,10 +44,8 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
 
     def make() -> list[Diagnostic]:
         rules = compiler.link((replace_top(unit),), own_values=True).rules
-        found: list[Diagnostic] = []
-        for case, block in unit.tests:
-            found += _run(case, block, unit, rules, compiler.library)
-        return found
+        bench = _Bench(unit, rules, compiler.library)
+        return [each for case, block in unit.tests for each in bench.run(case, block)]
 
     return list(compiler.readings.get(key, (trees, compiler.functions), make))
 
@@ -80,19 +78,44 @@ def count_tests(units: tuple[Unit, ...]) -> int:
     return sum(len(unit.tests) for unit in all_units(units))
 
 
+class _Bench:
+    """Runs the tests of one file, with one engine for all that run over the same tools."""
+
+    def __init__(self, unit: Unit, rules: RuleSet, library: Library) -> None:
+        self._unit = unit
+        self._rules = rules
+        self._library = library
+        self._engines: dict[tuple[str | None, str | None], Engine] = {}
+
+    def run(self, case: TestCase, block: ToolBlock | None) -> list[Diagnostic]:
+        try:
+            engine = self._engine(case)
+            session = engine.session(model=case.model, context=_context(case)) if case.in_session else None
+        except CallgateError as error:
+            return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=self._unit.file)]
+        return _run(case, block, self._unit, engine, session)
+
+    def _engine(self, case: TestCase) -> Engine:
+        named = case.in_session and case.tools is None
+        key = (case.policy, case.tools)
+        if key in self._engines and not named:
+            return self._engines[key]
+        rules, tools = self._rules, None
+        if case.policy is not None:
+            rules = replace(rules, policies=(PolicyRule(case.policy, None),))
+        if case.tools is not None:
+            tools = self._library.document(self._unit.source.folder, case.tools)
+        elif named:
+            tools = _named_tools(case, self._unit)
+        engine = Engine(rules, tools)  # type: ignore[arg-type]
+        if not named:
+            self._engines[key] = engine
+        return engine
+
+
 def _run(
-    case: TestCase, block: ToolBlock | None, unit: Unit, rules: RuleSet, library: Library
+    case: TestCase, block: ToolBlock | None, unit: Unit, engine: Engine, session: Session | None
 ) -> list[Diagnostic]:
-    if case.policy is not None:
-        rules = replace(rules, policies=(PolicyRule(case.policy, None),))
-    try:
-        tools: Any = library.document(unit.source.folder, case.tools) if case.tools is not None else None
-        if tools is None and case.in_session:
-            tools = _named_tools(case, unit)
-        engine = Engine(rules, tools)
-        session = engine.session(model=case.model, context=_context(case)) if case.in_session else None
-    except CallgateError as error:
-        return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=unit.file)]
     found: list[Diagnostic] = []
     for number, step in enumerate(case.steps):
         span = step.span

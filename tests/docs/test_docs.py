@@ -28,6 +28,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 import callgate
 from callgate.engine.loading import check_rules
@@ -140,6 +141,8 @@ def test_every_example_of_a_page_does_what_the_page_says(
                         json.loads(line)
                 case "python":
                     compile(block.text, where, "exec")
+                case "yaml":
+                    yaml.safe_load(block.text)
                 case "text":
                     assert block.rest, "a block that is not run says why"
                 case _:

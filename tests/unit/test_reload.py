@@ -1,4 +1,4 @@
-"""Watching: an edit in place, a file put in the place of another, links that are turned, folders that go away."""
+"""Watching: edits in place, files put in the place of others, links that are turned, folders that go away."""
 
 from __future__ import annotations
 

@@ -148,8 +148,7 @@ def test_what_is_expanded_and_what_type_it_has(written: str, environment: dict[s
 
 def test_aliases_that_grow_are_refused() -> None:
     lines = ["default: deny", "let:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    for number in range(1, 9):
-        lines.append(f"  a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]")
+    lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     assert wrong("\n".join(lines))[0].code in ("G701", "G704")
 
 

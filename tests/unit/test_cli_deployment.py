@@ -1,0 +1,217 @@
+"""The commands about deployments: status, run over one, diff."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate.engine.cli.main import main
+
+from .test_deployment import GOOD, deployment, write
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        status = main([str(each) for each in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def test_status_of_what_loads(command: Command, tmp_path: Path) -> None:
+    head = "default: deny\npolicy: recover\nmodels: {fast: kimi-k2}\npacks: [common]"
+    path = deployment(tmp_path, head=head, a=GOOD + '\ndisable repair.enum-case because "x" until 2020-01-01')
+    status, out, err = command("status", path)
+    assert (status, err) == (0, "")
+    rows = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert rows["default"], rows["policy"] == ("deny", "recover")
+    assert rows["models"] == "fast is kimi-k2"
+    assert "over 1 tool" in rows["rules"]
+    assert rows["packs"].startswith("common@")
+    assert rows["expired"] == f"{tmp_path / 'rules/a.gate'}:1" or rows["expired"].endswith("a.gate:2")
+    status, out, _ = command("status", path, "--format", "json")
+    facts = json.loads(out)
+    assert (status, facts["loads"], facts["default"]) == (0, True, "deny")
+    assert facts["digest"] == rows["digest"]
+
+
+def test_status_of_what_does_not_load(command: Command, tmp_path: Path) -> None:
+    path = write(tmp_path, {"deployment.yaml": "default: maybe\nrulz: []"})
+    status, out, err = command("status", path)
+    assert (status, out) == (1, "")
+    assert f"{path}:1:1" in err
+    assert f"{path}:2:1" in err
+    assert "does not load" in err
+    status, out, _ = command("status", path, "--format", "json")
+    found = json.loads(out)
+    assert (status, found["loads"], len(found["diagnostics"])) == (1, False, 2)
+
+
+def test_a_password_of_the_store_is_not_shown(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: deny\nstate: redis://me:secret@127.0.0.1:1/0", a="")
+    for form in ("text", "json"):
+        status, out, err = command("status", path, "--format", form)
+        assert (status, "secret" in out + err) == (0, False)
+
+
+def test_run_over_a_deployment(command: Command, tmp_path: Path) -> None:
+    path = deployment(
+        tmp_path,
+        head="default: allow\nmodels: {fast: kimi-k2}",
+        a='tool read { alias /path from fp for "kimi" }',
+    )
+    lines = [
+        {"id": 1, "tool": "read", "arguments": {"fp": "/a"}, "model": "fast"},
+        {"id": 2, "tool": "other", "arguments": {"x": 1}, "tools": {"other": None}},
+    ]
+    status, out, _ = command("run", path, stdin="".join(json.dumps(each) + "\n" for each in lines))
+    found = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [each["outcome"] for each in found] == ["repaired", "valid"]
+    assert len({each["engine"] for each in found}) == 1
+
+
+@pytest.mark.parametrize("option", [("--packs", "common"), ("--policy", "recover")])
+def test_run_takes_no_option_that_the_deployment_states(
+    command: Command, tmp_path: Path, option: tuple[str, str]
+) -> None:
+    status, _, err = command("run", deployment(tmp_path, a=""), *option)
+    assert (status, "a deployment states its own" in err) == (2, True)
+
+
+def test_run_over_a_deployment_that_does_not_load(command: Command, tmp_path: Path) -> None:
+    status, out, err = command("run", deployment(tmp_path, a="tool {"))
+    assert (status, out) == (2, "")
+    assert "a.gate:1" in err
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
+def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    call = b'{"tool": "read", "arguments": {"path": "/a"}}\n'
+    command = [sys.executable, "-m", "callgate", "run", str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdin is not None
+
+        def asks() -> dict[str, Any]:
+            process.stdin.write(call)
+            process.stdin.flush()
+            answer: dict[str, Any] = json.loads(process.stdout.readline())
+            return answer
+
+        assert asks()["outcome"] == "valid"
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr.readline().startswith(b"callgate: loaded anew, ")
+        assert asks()["outcome"] == "denied"
+        write(tmp_path, {"rules/a.gate": "tool {"})
+        process.send_signal(signal.SIGHUP)
+        said = b""
+        while b"the last good rules stay in force" not in said:
+            said += process.stderr.readline()
+        assert b"a.gate:1" in said
+        assert asks()["outcome"] == "denied"
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+# diff
+
+
+OLD = 'tool read { alias /path from fp; deny "no" when /path under "/etc" }\n'
+NEW = 'tool read { alias /path from fp; deny "no etc" when /path under "/etc/x" }\n'
+CALLS = [
+    {"id": "valid both", "tool": "read", "arguments": {"path": "/b"}},
+    {"id": "newly let through", "tool": "read", "arguments": {"path": "/etc/a"}},
+    {"id": "other reason", "tool": "read", "arguments": {"path": "/etc/x/a"}},
+    {"id": "mended both", "tool": "read", "arguments": {"fp": "/b"}},
+]
+
+
+def sides(folder: Path, old: str = OLD, new: str = NEW) -> tuple[str, str, str]:
+    write(folder, {"old.gate": old, "new.gate": new})
+    (folder / "calls.jsonl").write_text("".join(json.dumps(each) + "\n" for each in CALLS))
+    return tuple(str(folder / name) for name in ("old.gate", "new.gate", "calls.jsonl"))  # type: ignore[return-value]
+
+
+def test_diff_shows_statements_and_what_is_newly_let_through_first(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path)
+    status, out, err = command("diff", old, new, "--calls", calls)
+    assert status == 1
+    assert out.splitlines() == [
+        '- deny "no" when /path under "/etc" # read',
+        '+ deny "no etc" when /path under "/etc/x" # read',
+        "",
+        "denied → valid: read (newly let through)",
+        "  was: denied no by read:deny",
+        "  is:  valid",
+        "for another reason: read (other reason)",
+        "  was: denied no by read:deny",
+        "  is:  denied no etc by read:deny",
+    ]
+    assert err == "4 calls: 2 decided differently\n"
+
+
+def test_diff_the_other_way_and_other_arguments(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path, new=OLD.replace("alias /path from fp", "alias /path from fp, other"))
+    new_text = Path(new).read_text().replace('"/etc"', '"/"')
+    Path(new).write_text(new_text)
+    _, out, _ = command("diff", old, new, "--calls", calls, "--format", "json")
+    found = json.loads(out)
+    assert [(each["what"], each["id"]) for each in found["calls"]] == [
+        ("valid → denied", "valid both"),
+        ("repaired → denied", "mended both"),
+    ]
+    assert [each["name"] for each in found["rules"]] == ["read:alias:/path", "read:deny"]
+
+
+def test_diff_of_the_same(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path, new="# a comment\n" + OLD.replace("; ", "\n"))
+    assert command("diff", old, new, "--calls", calls) == (0, "", "4 calls: 0 decided differently\n")
+
+
+def test_diff_reads_deployments_and_decision_logs(command: Command, tmp_path: Path) -> None:
+    old = deployment(tmp_path / "old", a=OLD)
+    new = deployment(tmp_path / "new", head="default: deny", a=NEW)
+    log = [
+        {"time": "x", "outcome": "denied", "call": "1", "tool": "read", "before": {"path": "/etc/a"}},
+        {"time": "x", "outcome": "repaired", "call": "2", "tool": "read", "before": '{"fp": "/b"}'},
+        {"time": "x", "outcome": "valid", "call": "3", "tool": "read", "before_digest": "abc"},
+    ]
+    file = tmp_path / "log.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in log) + '{"time": "torn')
+    status, out, err = command("diff", old, new, "--calls", file)
+    assert status == 1
+    assert "repaired → denied: read (2)" in out
+    assert "1 line skipped: no call (syntax)" in err
+    assert "1 line skipped: the log holds no values" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.gate", "nowhere.gate"], "nowhere.gate"),
+        (["{old}", "{broken}"], "broken.gate:1"),
+        (["{old}", "{old}", "--calls", "nowhere.jsonl"], "--calls nowhere.jsonl: cannot be read"),
+    ],
+)
+def test_what_diff_cannot_use(command: Command, tmp_path: Path, arguments: list[str], said: str) -> None:
+    old, _, _ = sides(tmp_path)
+    write(tmp_path, {"broken.gate": "tool {"})
+    filled = [each.format(old=old, broken=tmp_path / "broken.gate") for each in arguments]
+    status, _, err = command("diff", *filled)
+    assert (status, said in err) == (2, True)
