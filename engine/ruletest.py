@@ -30,6 +30,7 @@ from .verdict import Outcome, Verdict
 if TYPE_CHECKING:
     from .session import Session
 
+Titles: TypeAlias = Mapping[str, str | None]  # structural IDs by the names of their rules
 _DIFFERENCES = 10  # shown for one test
 
 
@@ -86,6 +87,9 @@ class _Bench:
         self._rules = rules
         self._library = library
         self._engines: dict[tuple[str | None, str | None], Engine] = {}
+        self._titles = {
+            each.name: each.spec.title for each in rules.rules if each.kind.title is Title.REQUIRED
+        }
 
     def run(self, case: TestCase, block: ToolBlock | None) -> list[Diagnostic]:
         try:
@@ -93,7 +97,7 @@ class _Bench:
             session = engine.session(model=case.model, context=_context(case)) if case.in_session else None
         except CallgateError as error:
             return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=self._unit.file)]
-        return _run(case, block, self._unit, engine, session)
+        return _run(case, block, self._unit, engine, session, self._titles)
 
     def _engine(self, case: TestCase) -> Engine:
         named = case.in_session and case.tools is None
@@ -114,7 +118,12 @@ class _Bench:
 
 
 def _run(
-    case: TestCase, block: ToolBlock | None, unit: Unit, engine: Engine, session: Session | None
+    case: TestCase,
+    block: ToolBlock | None,
+    unit: Unit,
+    engine: Engine,
+    session: Session | None,
+    titles: Titles,
 ) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for number, step in enumerate(case.steps):
@@ -127,7 +136,7 @@ def _run(
                 found.append(Diagnostic("G403", message, span, help=help_, file=unit.file))
                 continue
             span = step.expectation.span if step.expectation is not None else span
-            wrong = _judge(engine, session, case, step, tool, f"call-{number}")
+            wrong = _judge(engine, session, case, step, tool, f"call-{number}", titles)
         elif session is None:
             continue  # a step without a call is one of a session
         elif isinstance(step, OfferStep):
@@ -212,7 +221,13 @@ def _only_tool(block: ToolBlock | None) -> str | None:
 
 
 def _judge(
-    engine: Engine, session: Session | None, case: TestCase, step: CallStep, tool: str, call_id: str
+    engine: Engine,
+    session: Session | None,
+    case: TestCase,
+    step: CallStep,
+    tool: str,
+    call_id: str,
+    titles: Titles,
 ) -> list[str]:
     """What differs: a head line and a line per difference; nothing where the test holds."""
     raw = step.raw and isinstance(step.arguments, str)
@@ -236,12 +251,7 @@ def _judge(
     if step.expectation is None:
         said = verdict.reason or verdict.retry_message or verdict.outcome.value
         return [] if verdict.allowed else [f"the call did not run: {said}"]
-    rules = engine.rules.rules
-    titles = {each.name: each.spec.title for each in rules if each.kind.title is Title.REQUIRED}
     return _compare(step.expectation, verdict, titles)
-
-
-Titles: TypeAlias = Mapping[str, str | None]  # structural IDs by the names of their rules
 
 
 def _compare(wanted: Expectation, verdict: Verdict, titles: Titles) -> list[str]:
