@@ -5,13 +5,14 @@ Source: `docs/deployments.md`. A call takes the set in force once, and a turn ke
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from .session import Session
     from .stores import Store
 
+_log = logging.getLogger("callgate")
+Stale: TypeAlias = "tuple[datetime, DeploymentError]"  # since when, and why
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _SETS = 8  # sets that turns may still be on
 
@@ -100,14 +103,17 @@ class Deployment:
         self._readings = Readings()
         self._lock = threading.Lock()  # one load at a time
         self._watching = threading.Lock()
-        self._loads = self._failures = 0
-        self._stale: tuple[datetime, DeploymentError] | None = None
+        self._loads, self._failures = 1, 0
         self._files = Files(self.path)  # of the last load, whether it was good or not
-        self._set = self._read(None)
-        self._sets = {self._set.engine.digest: self._set}
-        self._loads = 1
+        first = self._read(None)
+        self._state: tuple[Set, Stale | None] = (first, None)
+        self._sets = {first.engine.digest: first}
         self._store = self._open_store()
         self._watch: Watch | None = None
+
+    @property
+    def _set(self) -> Set:
+        return self._state[0]
 
     # What is in force -------------------------------------------------------------------------
 
@@ -134,7 +140,7 @@ class Deployment:
     @property
     def status(self) -> Status:
         """What is in force, and whether it is what the files say."""
-        now, stale = self._set, self._stale
+        now, stale = self._state
         return Status(
             now.engine.digest,
             now.since,
@@ -224,9 +230,10 @@ class Deployment:
             now = self._set if digest is None else self._sets.get(digest, self._set)
             return now.engine if given is None else now.engine.over(given), now.model(model)
 
-        return self._set.engine.session(
+        now = self._set
+        return now.engine.session(
             id,
-            model=model,
+            model=now.model(model),
             tools=given,
             context=context,
             stages=stages,
@@ -303,23 +310,24 @@ class Deployment:
 
     def _renew(self, tools: Tools | None) -> bool:
         """Put in force what is on disk, where that is good. Held by one thread."""
+        before, stale = self._state
         try:
-            new = self._read(self._set, tools)
+            new = self._read(before, tools)
         except DeploymentError as error:
             self._failures += 1
-            self._stale = (self._stale[0] if self._stale is not None else datetime.now(UTC), error)
-            if not self._set.settings.keep_last_good:
-                self._put(nothing(self._set, error))
+            _log.warning("%s: cannot be loaded, the last good rules stay in force: %s", self.path, error.text)
+            kept = before if before.settings.keep_last_good else nothing(before, error)
+            self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error))
             return False
         self._loads += 1
-        self._put(new)
-        self._stale = None
+        self._put(new, None)
+        _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
-    def _put(self, new: Set) -> None:
+    def _put(self, new: Set, stale: Stale | None) -> None:
         sets = {**self._sets, new.engine.digest: new}
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
-        self._set = new
+        self._state = (new, stale)
 
     def _read(self, old: Set | None, tools: Tools | None = None) -> Set:
         """What is on disk, where no file changed from its first reading until some time after the last."""
