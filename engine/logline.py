@@ -24,50 +24,66 @@ from .verdict import Outcome, Verdict
 TAKEN = 1 << 24  # bytes of the arguments of a refused call that are looked at
 _BOUND = Limits(input_bytes=TAKEN, depth=512)
 _DIGEST = 16  # bytes
+_NAMES = 1000  # of tools, kept as they are shown
 
 
 class Taken(msgspec.Struct, frozen=True, gc=False):
     """A decision with its own copy of the arguments, which the caller may change from now on.
 
-    `before`, `after`: as `marshal` writes them, None where there is none. `plain`: both are JSON values.
-    `size`: bytes of both.
+    `before`, `after`: UNSET where there is none; bytes are what `marshal` reads. `plain`: both are JSON
+    values. `size`: bytes of both, about.
     """
 
     decided: Decided
-    before: bytes | None
-    after: bytes | None
+    before: Any
+    after: Any
     plain: bool
     size: int
 
 
 def take(seen: Decided) -> Taken:
-    """Copy the arguments of a decision: on the caller's thread, so one quick pass in C.
-
-    A copy as JSON text costs less for small arguments and twenty times as much for 200 kB of text.
-    """
+    """Copy the arguments of a decision, on the caller's thread and therefore quickly."""
     verdict, before = seen.verdict, seen.before
     if verdict.code is not None:
         return _take_refused(seen, verdict)
-    data = dumps(before)
+    copy, size = _copied(before)
     if not verdict.changes or verdict.arguments is before:
-        return Taken(seen, data, None, True, len(data))
-    after = dumps(verdict.arguments)
-    return Taken(seen, data, after, True, len(data) + len(after))
+        return Taken(seen, copy, UNSET, True, size)
+    after, more = _copied(verdict.arguments)
+    return Taken(seen, copy, after, True, size + more)
+
+
+def _copied(value: Any) -> tuple[Any, int]:
+    """A copy and its size. Texts cannot change and are shared; what is nested is copied in one pass in C."""
+    if type(value) is dict:
+        size = 64
+        for item in value.values():
+            kind = type(item)
+            if kind is str:
+                size += len(item)
+            elif kind is dict or kind is list:
+                break
+        else:
+            return value.copy(), size
+    elif type(value) is str:
+        return value, len(value)
+    data = dumps(value)
+    return data, len(data)
 
 
 def _take_refused(seen: Decided, verdict: Verdict) -> Taken:
     """What the engine did not look through may have no end: it is copied within a bound, or not at all."""
     before = seen.before
     if verdict.code == "limit" or (type(before) is str and len(before) > TAKEN):
-        return Taken(seen, None, None, True, 0)
+        return Taken(seen, UNSET, UNSET, True, 0)
     try:
         fault = value_fault(before, _BOUND)
     except InputError:
-        return Taken(seen, None, None, True, 0)
+        return Taken(seen, UNSET, UNSET, True, 0)
     if fault is not None and fault.code == "limit":
-        return Taken(seen, None, None, True, 0)
-    data = dumps(before)
-    return Taken(seen, data, None, fault is None, len(data))
+        return Taken(seen, UNSET, UNSET, True, 0)
+    copy, size = _copied(before)
+    return Taken(seen, copy, UNSET, fault is None, size)
 
 
 class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -118,6 +134,7 @@ class LineWriter:
         self._most = value_bytes
         self._encode = msgspec.json.Encoder().encode
         self._sorted = msgspec.json.Encoder(order="sorted").encode
+        self._names: dict[str, str] = {}
         self._second = -1
         self._prefix = ""
 
@@ -125,8 +142,8 @@ class LineWriter:
         """The line of a decision, with its line end."""
         seen = taken.decided
         verdict = seen.verdict
-        before: Any = UNSET if taken.before is None else loads(taken.before)
-        after: Any = UNSET if taken.after is None else loads(taken.after)
+        before: Any = loads(taken.before) if type(taken.before) is bytes else taken.before
+        after: Any = loads(taken.after) if type(taken.after) is bytes else taken.after
         paths, mark = seen.paths, verdict.fingerprint
         if self._masks is not None:
             before, after, cut = self._masks.apply(before, after, paths)
@@ -135,12 +152,13 @@ class LineWriter:
         if mark is None and verdict.outcome is not Outcome.VALID:
             mark = fingerprint(seen)
         rules = seen.rules
+        paths = tuple([_short(path) or "" for path in paths]) if paths else ()
         line = Line(
             time=self.stamp(seen.time),
-            session=seen.session,
-            call=seen.call,
-            tool=seen.sent,
-            model=seen.model,
+            session=_short(seen.session),
+            call=_short(seen.call),
+            tool=self._name(seen.sent),
+            model=_short(seen.model),
             outcome=verdict.outcome._value_,
             rules=rules,
             paths=paths,
@@ -149,7 +167,7 @@ class LineWriter:
             micros=round(seen.micros, 1),
         )
         if verdict.tool != seen.sent:
-            line.name = verdict.tool
+            line.name = self._name(verdict.tool)
         if verdict.code is not None:
             line.code = verdict.code
         if len(rules) > PLACES or len(paths) > PLACES:
@@ -160,9 +178,8 @@ class LineWriter:
         if seen.text:
             line.text = True
         if seen.stop_reason is not None:
-            line.stop_reason = seen.stop_reason
+            line.stop_reason = shown(seen.stop_reason) or UNSET
         self._show(line, before, after, taken.plain)
-        _bounded(line)
         return self._written(line)
 
     def lost(self, count: int, since: int, error: str) -> bytes:
@@ -214,8 +231,25 @@ class LineWriter:
 
     def _digest(self, value: Json, plain: bool) -> str | UnsetType:
         """Digest of the JSON with sorted keys and no blanks, equal across processes."""
-        found = self._dump(value, plain, ordered=True)
-        return UNSET if found is None else blake2b(found[0], digest_size=_DIGEST).hexdigest()
+        try:
+            data = self._sorted(value) if plain else None
+        except UnicodeEncodeError:
+            data = None
+        if data is None:
+            found = self._dump(value, False, ordered=True)
+            if found is None:
+                return UNSET
+            data = found[0]
+        return blake2b(data, digest_size=_DIGEST).hexdigest()
+
+    def _name(self, name: str) -> str:
+        """A tool's name as it is shown; those that were shown before are known."""
+        found = self._names.get(name)
+        if found is None:
+            found = shown_name(name)
+            if len(self._names) < _NAMES and len(name) <= 128:
+                self._names[name] = found
+        return found
 
     def _written(self, line: Line) -> bytes:
         try:
@@ -230,17 +264,8 @@ class LineWriter:
             return _one_line(self._encode(line))
 
 
-def _bounded(line: Line) -> None:
-    """Cut what hosts and models may make long."""
-    line.tool = shown_name(line.tool)
-    if line.name is not UNSET:
-        line.name = shown_name(line.name)
-    for name in ("session", "call", "model", "stop_reason"):
-        text = getattr(line, name)
-        if type(text) is str and len(text) > 256:
-            setattr(line, name, shown(text))
-    if line.paths:
-        line.paths = tuple(shown(path) or "" for path in line.paths)
+def _short(text: str | None) -> str | None:
+    return text if text is None or (len(text) < 256 and text.isascii()) else shown(text)
 
 
 def _one_line(data: bytes) -> bytes:
