@@ -11,7 +11,8 @@ class LogCounts(msgspec.Struct, frozen=True):
     """What became of the decisions so far. `waiting`: neither written nor lost yet.
 
     `dropped`: there was no room for them, or the log was closed. `failed`: they could not be written.
-    `error`: what is wrong with the log now, with its file's name, and `since` when; None: nothing.
+    `error`: what was wrong last, with the file's name; None: nothing was. `since`: the time since when the
+    log cannot be written; None: it can.
     """
 
     written: int

@@ -17,9 +17,8 @@ import msgspec
 if sys.platform != "win32":
     import fcntl
 
-LOCKED = 1.0  # seconds that another process may hold the file; then it is written all the same
-POLL = 0.002
-TRIES = 8  # openings of a file that others move away
+LOCKED = 1.0  # seconds that others may hold the file, or move it away; then it is written all the same
+POLL = 0.0005
 
 FAULTS = {
     errno.ENOENT: "there is no folder `{folder}`: make it, or name another file",
@@ -79,24 +78,37 @@ class FunctionSink:
 
 
 class OutputSink:
-    """Writes to standard output as it is at that time, through Python's own buffer: no line is torn."""
+    """Writes to standard output, as it is at that time."""
 
     tells_again = True
     warning: str | None = None
 
+    def __init__(self) -> None:
+        self._torn = b""  # the line end that a line needs which was not written to its end
+
     def write(self, lines: list[bytes]) -> Fault | None:
-        data = b"".join(lines)
+        data, sent = self._torn + b"".join(lines), 0
         try:
             out = sys.stdout
-            binary = getattr(out, "buffer", None)
-            out.flush()
-            if binary is None:
+            try:
+                file = out.fileno()
+            except (OSError, AttributeError, ValueError):  # no file: Python's own, in its place
                 out.write(data.decode())
-            else:
-                binary.write(data)
-            out.flush()
+                out.flush()
+                return None
+            until = time.monotonic() + LOCKED
+            while sent < len(data):
+                try:
+                    sent += os.write(file, data[sent:])
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(POLL)
         except Exception as fault:
-            return Fault(len(lines), f"standard output: {str(fault)[:200] or type(fault).__name__}")
+            written = data[len(self._torn) : max(sent, len(self._torn))].count(b"\n")
+            self._torn = b"\n" if sent and data[sent - 1 : sent] != b"\n" else b""
+            return Fault(len(lines) - written, f"standard output: {str(fault)[:200] or type(fault).__name__}")
+        self._torn = b""
         return None
 
     def close(self) -> None:
@@ -147,22 +159,23 @@ class FileSink:
 
     def _ready(self, coming: int) -> tuple[int, bytes]:
         """The file, open, locked and with room, and the line end that a torn last line needs."""
-        for _ in range(TRIES):
+        until = time.monotonic() + LOCKED
+        while True:
             if self._file is None:
                 self._file = self._open()
-            locked = _lock(self._file)
+            locked = _lock(self._file, until)
             found = os.fstat(self._file)
-            if not self._is_here(found):  # rotated by another process, or by logrotate
-                self.close()
+            late = time.monotonic() > until
+            if not self._is_here(found) and not (late and found.st_nlink):
+                self.close()  # rotated by another process, or by logrotate
                 continue
             size = found.st_size
             if self._max_bytes is not None and size > 0 and size + coming > self._max_bytes:
-                if locked and self._rotate():
+                if locked and not late and self._rotate():
                     self.close()
                     continue
             torn = size > 0 and _last(self._file, size) != b"\n"
             return self._file, b"\n" if torn else b""
-        raise OSError(errno.EAGAIN, "it is moved away as often as it is opened")
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -208,11 +221,10 @@ class FileSink:
         return f"{self.path}: {text.format(folder=os.path.dirname(self.path))}"
 
 
-def _lock(file: int) -> bool:
-    """Wait for the file's lock, so long at most; false where there is none to have."""
+def _lock(file: int, until: float) -> bool:
+    """Wait for the file's lock, until then at most; false where there is none to have."""
     if sys.platform == "win32":
         return True
-    until = time.monotonic() + LOCKED
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

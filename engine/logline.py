@@ -15,14 +15,14 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ..grammar.ast import Json
 from .decided import PLACES, Decided, fingerprint, shown, shown_name
-from .domain import Limits, value_fault
+from .domain import TOO_LARGE, Limits, value_fault
 from .errors import InputError
 from .masks import Masks
 from .messages import sendable
 from .verdict import Outcome, Verdict
 
-TAKEN = 1 << 24  # bytes of the arguments of a refused call that are looked at
-_BOUND = Limits(input_bytes=TAKEN, depth=512)
+TEXT = 1 << 24  # code points of the text of a refused call that is taken
+_BOUND = Limits(depth=512)  # of the value of one: it takes no longer than the check does by default
 _DIGEST = 16  # bytes
 _NAMES = 1000  # of tools, kept as they are shown
 
@@ -74,12 +74,12 @@ def _copied(value: Any) -> tuple[Any, int]:
 def _take_refused(seen: Decided, verdict: Verdict) -> Taken:
     """What the engine did not look through may have no end: it is copied within a bound, or not at all."""
     before = seen.before
-    if verdict.code == "limit" or (type(before) is str and len(before) > TAKEN):
-        return Taken(seen, UNSET, UNSET, True, 0)
+    if type(before) is str and verdict.code != "limit" and len(before) <= TEXT:
+        return Taken(seen, before, UNSET, True, len(before))
     try:
-        fault = value_fault(before, _BOUND)
+        fault = TOO_LARGE if verdict.code == "limit" or type(before) is str else value_fault(before, _BOUND)
     except InputError:
-        return Taken(seen, UNSET, UNSET, True, 0)
+        fault = TOO_LARGE
     if fault is not None and fault.code == "limit":
         return Taken(seen, UNSET, UNSET, True, 0)
     copy, size = _copied(before)

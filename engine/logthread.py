@@ -109,18 +109,14 @@ class LogThread:
 
     def counts(self) -> LogCounts:
         with self._lock:
-            error, since = self._error, None
-            if error is not None:
-                since = datetime.fromtimestamp(self._since // 1_000_000_000, UTC).strftime(
-                    "%Y-%m-%dT%H:%M:%SZ"
-                )
+            since = datetime.fromtimestamp(self._since // 1_000_000_000, UTC) if self._since else None
             return LogCounts(
                 self._written,
                 self._dropped,
                 self._failed,
                 len(self.queue),
-                error or self._sink.warning,
-                since,
+                self._error if self._since else self._sink.warning or self._error,
+                None if since is None else since.strftime("%Y-%m-%dT%H:%M:%SZ"),
             )
 
     def flush(self, seconds: float) -> bool:
@@ -252,12 +248,11 @@ class LogThread:
     def _found(self, error: str | None) -> None:
         """Note whether the log can be written; the first time that it cannot, say so."""
         if error is None:
-            self._error, self._delay = None, 0.0
+            self._since, self._delay = 0, 0.0
             return
-        first = self._error is None
+        first = not self._since
         with self._lock:
-            if first:
-                self._since = time.time_ns()
+            self._since = self._since or time.time_ns()
             self._error = error
         self._delay = min(max(self._delay * 2, FIRST), LONGEST)
         self._retry = time.monotonic() + self._delay
