@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import suppress
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
-from threading import Event, RLock, Thread
+from threading import Event, RLock, Thread, current_thread
 
 from .logcounts import LogCounts, Missing
 from .logfile import Sink
@@ -133,7 +133,7 @@ class LogThread:
         with self._lock:
             self._closed, thread = True, self._thread
             self._wake.put(None)
-        if thread is not None:
+        if thread is not None and thread is not current_thread():  # which may be who forgets the log
             thread.join(seconds)
         done = thread is None or not thread.is_alive()
         with self._lock:

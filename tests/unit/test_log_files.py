@@ -20,7 +20,7 @@ import pytest
 import callgate
 from callgate.engine.decided import Decided, decided
 from callgate.engine.log import DecisionLog, LogSettings, read_log
-from callgate.engine.logfile import FileSink
+from callgate.engine.logfile import Fault, FileSink, OutputSink
 
 ROOT = Path(__file__).parents[2]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX")
@@ -437,6 +437,31 @@ def test_standard_output_has_the_lines() -> None:
     """
     lines = ended(program(text)).splitlines()
     assert [json.loads(line)["call"] for line in lines] == [str(n) for n in range(300)]
+
+
+def test_standard_output_that_takes_half_a_line_gets_a_line_end_before_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, turns = os.write, []
+
+    def stutters(file: int, data: Any) -> int:
+        turns.append(len(data))
+        if len(turns) == 2:
+            raise BlockingIOError(errno.EAGAIN, "later")
+        if len(turns) == 4:
+            raise OSError(errno.EIO, "gone")
+        return write(file, data[:40]) if len(turns) in (1, 3) else write(file, data)
+
+    monkeypatch.setattr("callgate.engine.logfile.os.write", stutters)
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        sink = OutputSink()
+        lines = [b'{"outcome":"valid","call":"%d"}\n' % n for n in range(3)]
+        assert sink.write(lines) == Fault(1, "standard output: [Errno 5] gone")
+        assert sink.write(lines) is None
+    reader = read_log(str(tmp_path / "out"))
+    assert [line["call"] for _, line in reader] == list("01012")
+    assert reader.skipped == 1
 
 
 @posix

@@ -54,6 +54,7 @@ def test_a_mask_that_fits_no_place_changes_nothing() -> None:
         {"user": "u", "pwd": SECRET},  # an alias moved it
         {"arguments": {"user": "u", "password": SECRET}},
         {"arguments": json.dumps({"user": "u", "password": SECRET})},
+        {"arguments": json.dumps({"user": "u", "pwd": SECRET})},
         {"arguments": {"user": 7, "password": SECRET}},  # unrepairable: nothing says where it belongs
         {"user": "root", "password": SECRET},
         {"user": f"u:{SECRET}", "password": SECRET},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -143,6 +144,15 @@ def test_a_function_that_fails_costs_only_its_own_figures() -> None:
 
 
 def test_no_count_is_lost_between_threads() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        count_in_threads()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def count_in_threads() -> None:
     engine, metrics = callgate.compile(RULES), Metrics()
     call = seen({"b": 3}, engine)
 

@@ -92,6 +92,8 @@ def test_what_is_not_known_is_left_out_and_the_name_that_was_sent_is_there_where
     (event,) = set_.span(seen({}, sent="t<arg_key>k</arg_key><arg_value>secret", tools={"t": {}})).events
     assert (event.attributes or {})["callgate.code"] == "lost-arguments"
     assert "secret" not in json.dumps(dict(event.attributes or {}))
+    (event,) = set_.span(seen({}, sent="t</x>secret", tools={"t": {}})).events
+    assert (event.attributes or {})["callgate.tool.sent"] == "t…"
 
 
 def test_names_that_utf8_cannot_carry_are_told_all_the_same() -> None:
