@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,8 @@ _WHY = {
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
 _LARGEST = 8_000_000  # bytes of one file
+_TICK = 1.0  # seconds; clocks of file systems are coarser than ours
+_BOM = b"\xef\xbb\xbf"
 
 
 class Owner(Struct, frozen=True):
@@ -76,13 +78,16 @@ class Files:
         self.deployment = deployment
         self._read: dict[str, bytes | None] = {}
         self._patterns: dict[str, list[str]] = {}
+        self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
 
     def read(self, path: str | Path) -> bytes:
         """The bytes of a file, the same each time. Raises OSError."""
         name = str(path)
         if self._read.get(name) is None:
             self._read[name] = None
+            sign = _sign(name)
             self._read[name] = _bytes(name)
+            self._note(name, sign)
         found = self._read[name]
         assert found is not None
         return found
@@ -115,7 +120,26 @@ class Files:
         for pattern, before in self._patterns.items():
             if _matching(pattern) != before:
                 return False
-        return all(_same(path, data) for path, data in self._read.items())
+        return all(self._same(path, data) for path, data in self._read.items())
+
+    def _same(self, path: str, before: bytes | None) -> bool:
+        """Is a file what it was? It is read again, unless its times say that nobody can have changed it."""
+        now = _sign(path)
+        if now is not None and now == self._signs.get(path):
+            return True
+        try:
+            found = _bytes(path)
+        except OSError:
+            return before is None
+        if before is None or found.removeprefix(_BOM) != before.removeprefix(_BOM):
+            return False
+        self._note(path, now)
+        return True
+
+    def _note(self, path: str, sign: _Sign | None) -> None:
+        """Keep what a file looked like before it was read, if the next change of it will look otherwise."""
+        if sign is not None and sign.changed < time.time() - _TICK:
+            self._signs[path] = sign
 
     def until_quiet(self, quiet: float) -> float:
         """Seconds until nothing of this has changed for so long, as far as the files say when they did."""
@@ -134,12 +158,22 @@ def _bytes(path: str) -> bytes:
         return stream.read(_LARGEST + 1)
 
 
-def _same(path: str, before: bytes | None) -> bool:
+class _Sign(NamedTuple):
+    """What changes with a file's content. `changed`: seconds, as the system keeps them; none can set them."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: float
+
+
+def _sign(path: str) -> _Sign | None:
     try:
-        now = _bytes(path)
+        found = os.stat(path)
     except OSError:
-        return before is None
-    return before is not None and now.removeprefix(b"\xef\xbb\xbf") == before.removeprefix(b"\xef\xbb\xbf")
+        return None
+    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime)
 
 
 def _matching(pattern: str) -> list[str]:

@@ -12,16 +12,22 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import ref
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json
-from ..grammar.diagnostics import Diagnostic
+from ..grammar.diagnostics import Diagnostic, render_text
+from .decided import decided
 from .definitions import Tools
 from .deploying import Files, Owner, Set, build, nothing
 from .engine import Engine
-from .errors import DeploymentError, InputError
+from .errors import DeploymentError, InputError, StoreError
+from .log import DecisionLog, LogCounts, LogSettings
+from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
 from .tools import own_copy
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from .admission import Policy
     from .grounding import Verifier
     from .offer import Stage
+    from .otel import Telemetry
     from .plan import Hook
     from .reload import Watch, Watched
     from .session import Session
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("callgate")
 Stale: TypeAlias = "tuple[datetime, DeploymentError]"  # since when, and why
+_NO_COUNTS = LogCounts(0, 0, 0, 0, None, None)
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _SETS = 8  # sets that turns may still be on
 
@@ -69,6 +77,8 @@ def load(
     prepare: Mapping[str, Hook] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
     policies: Sequence[Policy] = (),
+    log: Callable[[dict[str, Any]], object] | None = None,
+    telemetry: Telemetry | None = None,
     watch: bool = True,
 ) -> Deployment:
     """Load a deployment.
@@ -78,16 +88,17 @@ def load(
         tools: the registered tools, in the place of the file that `tools` names.
         prepare: hooks of the tools' owners. `functions`: what `call NAME` may name. `policies`: what the host
             adds to the admission of places under a `bound`.
+        log: is given each line of the decision log, in the place of the file that `log` names.
+        telemetry: is told of each decision; see `engine.otel`.
         watch: False: not even where the deployment says `watch: true`.
 
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
-        StoreError: the store of `state` cannot be used.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
-    deployment = Deployment(Path(path), owner, own_copy(tools))
+    deployment = Deployment(Path(path), owner, own_copy(tools), log, telemetry)
     if watch and deployment.settings.watch:
         deployment.watch()
     return deployment
@@ -96,7 +107,14 @@ def load(
 class Deployment:
     """An engine over the files of a deployment. Serves every thread; made by `load`."""
 
-    def __init__(self, path: Path, owner: Owner, tools: Tools | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        owner: Owner,
+        tools: Tools | None,
+        log: Callable[[dict[str, Any]], object] | None,
+        telemetry: Telemetry | None,
+    ) -> None:
         self.path = Path(os.path.abspath(path))
         self._owner = owner
         self._tools = tools  # the host's, or None
@@ -108,7 +126,16 @@ class Deployment:
         first = self._read(None)
         self._state: tuple[Set, Stale | None] = (first, None)
         self._sets = {first.engine.digest: first}
-        self._store = self._open_store()
+        self._store = self._opened(first.settings)
+        self._log_to = log
+        self._log = self._logging(first.settings)
+        # Weak, so that a deployment that nobody holds goes at once, and its watch with it.
+        me = ref(self)
+        self._metrics = Metrics(
+            log=lambda: _NO_COUNTS if (here := me()) is None else here.log_counts,
+            stale=lambda: 0.0 if (here := me()) is None else here._stale_seconds(),
+        )
+        self._telemetry = telemetry
         self._watch: Watch | None = None
 
     @property
@@ -179,11 +206,15 @@ class Deployment:
     ) -> Verdict:
         """`Engine.check` through the set in force. `tools`: in the place of the registered ones, for this
         call; `call_id`: for the log."""
+        began = perf_counter_ns()
         now = self._set
         engine = now.engine if tools is None else now.engine.over(tools)
-        return engine.check(
-            tool, arguments, model=now.model(model), schema=schema, context=context, stop_reason=stop_reason
+        is_ = now.model(model)
+        verdict = engine.check(
+            tool, arguments, model=is_, schema=schema, context=context, stop_reason=stop_reason
         )
+        self._tell(verdict, tool, arguments, began, is_, None, call_id, stop_reason, text=False)
+        return verdict
 
     def check_text(
         self,
@@ -198,11 +229,15 @@ class Deployment:
         call_id: str | None = None,
     ) -> Verdict:
         """`Engine.check_text` through the set in force; `tools` and `call_id` as in `check`."""
+        began = perf_counter_ns()
         now = self._set
         engine = now.engine if tools is None else now.engine.over(tools)
-        return engine.check_text(
-            tool, text, model=now.model(model), schema=schema, context=context, stop_reason=stop_reason
+        is_ = now.model(model)
+        verdict = engine.check_text(
+            tool, text, model=is_, schema=schema, context=context, stop_reason=stop_reason
         )
+        self._tell(verdict, tool, text, began, is_, None, call_id, stop_reason, text=True)
+        return verdict
 
     def session(
         self,
@@ -243,7 +278,53 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
+            told=self._tell,
         )
+
+    def metrics(self) -> str:
+        """The counters, in Prometheus' text format: decisions, rules, the log, loads."""
+        return self._metrics.text()
+
+    def _tell(
+        self,
+        verdict: Verdict,
+        sent: str,
+        before: object,
+        began: int,
+        model: str | None,
+        session: str | None,
+        call_id: str | None,
+        stop_reason: str | None,
+        *,
+        text: bool,
+    ) -> None:
+        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`."""
+        seen = decided(
+            verdict,
+            sent=sent,
+            before=before,
+            micros=(perf_counter_ns() - began) / 1000,
+            model=model,
+            session=session,
+            call_id=call_id,
+            text=text,
+            stop_reason=stop_reason,
+        )
+        self._metrics.decided(seen)
+        log, telemetry = self._log, self._telemetry
+        if log is not None:
+            log.put(seen)
+        if telemetry is not None:
+            telemetry.decided(seen)
+
+    @property
+    def log_counts(self) -> LogCounts:
+        """What became of the decisions that were logged: written, dropped, failed, and why."""
+        return self._log.counts if self._log is not None else _NO_COUNTS
+
+    def _stale_seconds(self) -> float:
+        stale = self._state[1]
+        return 0.0 if stale is None else max((datetime.now(UTC) - stale[0]).total_seconds(), 0.0)
 
     # Loading ----------------------------------------------------------------------------------
 
@@ -269,7 +350,7 @@ class Deployment:
         from .reload import Watched
 
         settings = self._set.settings
-        own = [] if settings.log is None else [os.path.join(settings.folder, settings.log.to)]
+        own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
         if settings.state.startswith("sqlite:///"):
             own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
         return Watched(self._files.folders, own, settings.poll)
@@ -301,6 +382,8 @@ class Deployment:
             watch.close()
         if self._store is not None:
             self._store.close()
+        if self._log is not None:
+            self._log.close()
 
     def __enter__(self) -> Deployment:
         return self
@@ -313,14 +396,22 @@ class Deployment:
         before, stale = self._state
         try:
             new = self._read(before, tools)
+            if new.settings.state != before.settings.state:
+                self._store = self._opened(new.settings)
         except DeploymentError as error:
             self._failures += 1
             _log.warning("%s: cannot be loaded, the last good rules stay in force: %s", self.path, error.text)
             kept = before if before.settings.keep_last_good else nothing(before, error)
+            self._metrics.reloaded(False)
             self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error))
             return False
         self._loads += 1
         self._put(new, None)
+        self._metrics.reloaded(True)
+        if new.settings.log != before.settings.log:
+            old, self._log = self._log, self._logging(new.settings)
+            if old is not None:
+                old.close()
         _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
@@ -349,11 +440,18 @@ class Deployment:
                 return found
         raise DeploymentError((), f"{self.path}: the files keep changing while they are read; try again")
 
-    def _open_store(self) -> Store | None:
+    def _opened(self, settings: Settings) -> Store:
         from .stores import open_store
 
-        state = self._set.settings.state
         try:
-            return open_store(state)
-        except InputError as error:
-            raise DeploymentError((), f"{self.path}: state: {error}") from None
+            return open_store(settings.state)
+        except (InputError, StoreError) as error:
+            span = settings.at("state")
+            found = Diagnostic("G704", f"`state` cannot be used: {error}", span, file=settings.file)
+            raise DeploymentError((found,), render_text((found,), {})) from None
+
+    def _logging(self, settings: Settings) -> DecisionLog | None:
+        if self._log_to is not None:
+            given = settings.log or LogSettings(self._log_to)
+            return DecisionLog(replace(given, to=self._log_to))
+        return DecisionLog(settings.log) if settings.log is not None else None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .offer import Offering, Stage
     from .palette import Source
     from .schema import Schema
-    from .session import Follow, Session
+    from .session import Follow, Session, Told
     from .stores import Store
 
 _LONGEST = 1024  # code points of a name whose plan is kept
@@ -173,6 +173,7 @@ class Engine:
         threshold: float = 0.5,
         store: Store | None = None,
         follow: Follow | None = None,
+        told: Told | None = None,
     ) -> Session:
         """A conversation with one agent: what it is offered, and what its calls come to.
 
@@ -186,7 +187,7 @@ class Engine:
             verifier: a function of a claim and its text; a score below `threshold` turns an accept into a
                 reject.
             store: where the session is kept, by its id, for several processes; see `docs/stores.md`.
-            follow: gives the engine of each turn, where the rules can change.
+            follow: gives the engine of each turn, where the rules can change. `told`: of each verdict.
 
         Raises:
             InputError: an argument that is none; a state that a newer callgate wrote.
@@ -210,6 +211,7 @@ class Engine:
             threshold=threshold,
             store=store,
             follow=follow,
+            told=told,
         )
 
     def offering(self, model: str | None) -> Offering:

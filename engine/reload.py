@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .deployment import Deployment
 
 _STEP_MS = 500  # between two looks at whether this should end
-_POLL_MS = 500  # between two looks at files where the system tells nothing
+_POLL = 0.5  # seconds between two looks at files where the system tells nothing
 _AGAIN = 1.0  # seconds, where the folders cannot be watched now
 _REMOTE = (
     "nfs",
@@ -103,10 +103,14 @@ class Watched:
 
 
 def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:
-    """True after something happened in the folders, False where nothing did for some time."""
+    """True when something may have happened in the folders, False where nothing did for some time."""
+    if needs_polling(wanted.folders) if wanted.poll is None else wanted.poll:
+        # The watcher's own polling sees no second change within one second.
+        while not stop.wait(_POLL):
+            yield True
+        return
     from watchfiles import watch
 
-    poll = needs_polling(wanted.folders) if wanted.poll is None else wanted.poll
     try:
         for changes in watch(
             *wanted.folders,
@@ -117,8 +121,7 @@ def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:
             rust_timeout=_STEP_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
-            force_polling=poll,
-            poll_delay_ms=_POLL_MS,
+            force_polling=False,
             recursive=False,
             ignore_permission_denied=True,
         ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # The engine in force, or of rules with this digest, and what the session's model is there.
+Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
 Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
 
 
@@ -83,6 +85,7 @@ class Session:
         threshold: float = THRESHOLD,
         store: Store | None = None,
         follow: Follow | None = None,
+        told: Told | None = None,
     ) -> None:
         if store is not None and not callable(getattr(store, "update", None)):
             raise InputError(f"a store is made by `open_store(URL)`; `{type(store).__name__}` is none")
@@ -96,6 +99,7 @@ class Session:
         self.model = model
         self._engine = engine
         self._follow = follow
+        self._told = told
         self._context = _context(context)
         self._stages = _stages(stages)
         self._text: str | None = None
@@ -457,7 +461,11 @@ class Session:
             self._remember(key, tool, digest, verdict, known, repeats)
             return verdict
 
-        return self._verb(calls)
+        began = perf_counter_ns()
+        verdict = self._verb(calls)
+        if self._told is not None:
+            self._told(verdict, tool, arguments, began, self.model, self.id, call_id, stop_reason, text=text)
+        return verdict
 
     def _remember(
         self,

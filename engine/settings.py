@@ -20,6 +20,7 @@ from ..grammar.span import NOWHERE, Span
 from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
+from .log import LogSettings
 
 LARGEST = 1_000_000  # bytes of a deployment file
 Place: TypeAlias = tuple[str | int, ...]
@@ -54,10 +55,10 @@ SCHEMA: Mapping[str, Any] = {
             "to": {**_TEXT, "required": True, "meta": {"meant": "the path of a file, or `stdout`"}},
             "values": {"type": "boolean"},
             "mask": {**_TEXTS, "meta": {"meant": "a list of selectors such as `/password`"}},
-            "max-bytes": {"type": "integer", "min": 4096},
+            "value-bytes": {"type": "integer", "min": 0, "max": 1 << 24},
+            "max-bytes": {"type": "integer", "min": 1024},
             "keep": {"type": "integer", "min": 0, "max": 1000},
             "queue": {"type": "integer", "min": 1, "max": 1_000_000},
-            "telemetry": {"type": "boolean"},
         },
     },
     "reload": {
@@ -77,18 +78,6 @@ _TYPES = {
     "list": "a list",
     "dict": "a mapping",
 }
-
-
-class LogSettings(Struct, frozen=True):
-    """Where decisions are written, and what of them."""
-
-    to: str
-    values: bool = False
-    mask: tuple[str, ...] = ()
-    max_bytes: int | None = None
-    keep: int = 5
-    queue: int = 10_000
-    telemetry: bool = False
 
 
 class Settings(Struct, frozen=True):
@@ -136,7 +125,10 @@ def read_settings(
         found += _faults(document, reading, file)
     if found:
         return None, sorted(found, key=lambda each: each.span.start)
-    return _settings(document, path, reading.spans), []
+    try:
+        return _settings(document, path, reading.spans), []
+    except InputError as error:  # a mask that is no JSON Pointer
+        return None, [Diagnostic("G704", str(error), _at(reading.spans, ("log", "mask")), file=file)]
 
 
 class _Reading:
@@ -332,20 +324,17 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         document.get("let") or {},
         Limits(**{name.replace("-", "_"): value for name, value in limits.items()}),
         document.get("state") or "memory",
-        LogSettings(
-            log["to"],
-            log.get("values", False),
-            tuple(log.get("mask") or ()),
-            log.get("max-bytes"),
-            log.get("keep", 5),
-            log.get("queue", 10_000),
-            log.get("telemetry", False),
-        )
-        if log
-        else None,
+        _log(log, path.parent) if log else None,
         again.get("watch", False),
         again.get("keep-last-good", True),
         again.get("quiet-ms", 100) / 1000,
         again.get("poll"),
         spans,
     )
+
+
+def _log(given: dict[str, Any], folder: Path) -> LogSettings:
+    to = given["to"]
+    more = {name.replace("-", "_"): value for name, value in given.items() if name not in ("to", "mask")}
+    place = to if to in ("stdout", "-") else os.path.normpath(os.path.join(folder, os.path.expanduser(to)))
+    return LogSettings(place, mask=tuple(given.get("mask") or ()), **more)

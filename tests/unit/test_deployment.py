@@ -139,7 +139,7 @@ def test_tools_and_hooks_of_the_host(tmp_path: Path) -> None:
         ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "there is no pack `nowhere`"),
         ({"deployment.yaml": "default: allow\npacks: [./nowhere.gate]"}, "nowhere.gate"),
         ({"deployment.yaml": "default: allow\nlet: {nobody: 3}"}, "no file has a `let` of this name"),
-        ({"deployment.yaml": "default: allow\nstate: mysql://x"}, "state: "),
+        ({"deployment.yaml": "default: allow\nstate: mysql://x"}, "`state` cannot be used"),
         ({"deployment.yaml": "default: allow\nrules: [./b.gate]", "b.gate": "tool t {"}, "b.gate:1"),
         (
             {
@@ -459,3 +459,110 @@ def test_a_deployment_can_be_closed_twice_and_still_gives_verdicts(tmp_path: Pat
     engine.close()
     engine.close()
     assert engine.check("read", {"path": "/a"}).allowed
+
+
+# What is told of decisions
+
+
+def logged(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "decisions.jsonl").read_text().splitlines()]
+
+
+def test_decisions_are_logged(tmp_path: Path) -> None:
+    head = (
+        "default: allow\nmodels: {fast: kimi-k2}\nlog: {to: ./decisions.jsonl, values: true, mask: [/secret]}"
+    )
+    with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
+        engine.check("read", {"file_path": "/a", "secret": "s3cret"}, model="fast", call_id="c1")
+        engine.check_text("read", '{"path": "/a"}')
+        session = engine.session("one")
+        session.user()
+        session.call("read", {"file_path": "/b"}, call_id="c3")
+        digest = engine.digest
+    first, second, third = logged(tmp_path)
+    assert (first["call"], first["model"], first["outcome"]) == ("c1", "kimi-k2", "repaired")
+    assert (first["before"]["file_path"], first["after"]["path"]) == ("/a", "/a")
+    assert (first["digest"], first["rules"]) == (digest, ["read:alias:/path"])
+    assert "s3cret" not in (tmp_path / "decisions.jsonl").read_text()
+    assert (second["outcome"], second["before"]) == ("valid", '{"path": "/a"}')
+    assert (third["session"], third["call"]) == ("one", "c3")
+
+
+def test_the_log_can_be_a_function_and_changes_with_the_settings(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    with callgate.load(deployment(tmp_path / "a", a=GOOD), log=seen.append) as engine:
+        engine.check("read", {"path": "/a"})
+    assert [each["outcome"] for each in seen] == ["valid"]
+    path = deployment(tmp_path / "b", a=GOOD)
+    with callgate.load(path) as engine:
+        engine.check("read", {"path": "/a"})
+        path.write_text(path.read_text() + "log: {to: ./decisions.jsonl}\n")
+        assert engine.reload().error is None
+        engine.check("read", {"file_path": "/a"})
+        path.write_text(path.read_text().replace("decisions", "others"))
+        assert engine.reload().error is None
+        engine.check("read", {"path": "/a"})
+    assert [each["outcome"] for each in logged(tmp_path / "b")] == ["repaired"]
+    assert len((tmp_path / "b/others.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_log_that_cannot_be_written_stops_no_call_and_is_reported(tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ./nowhere/decisions.jsonl}"
+    with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
+        for _ in range(20):
+            assert engine.check("read", {"path": "/a"}).allowed
+        deadline = time.monotonic() + 10
+        while "nowhere" not in (engine.log_counts.error or "") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "nowhere/decisions.jsonl" in (engine.log_counts.error or "")
+        assert "callgate_log" in engine.metrics()
+
+
+def test_metrics_count_decisions_and_loads(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        engine.check("read", {"file_path": "/a"})
+        engine.check("read", {"path": "/a"})
+        write(tmp_path, {"rules/b.gate": "tool"})
+        engine.reload()
+        text = engine.metrics()
+    assert 'outcome="repaired"' in text
+    assert 'outcome="valid"' in text
+    assert 'rule="read:alias:/path"' in text
+    assert any("stale" in line and not line.startswith("#") for line in text.splitlines())
+    assert any(line.startswith("callgate_reload") and 'failure"} 1' in line for line in text.splitlines())
+
+
+def test_telemetry_is_told(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    class Telemetry:
+        def decided(self, one: Any) -> None:
+            seen.append(one)
+
+    with callgate.load(deployment(tmp_path, a=GOOD), telemetry=Telemetry()) as engine:  # type: ignore[arg-type]
+        engine.check("read", {"file_path": "/a"}, call_id="7")
+    assert [(each.sent, each.call, each.verdict.outcome.value) for each in seen] == [
+        ("read", "7", "repaired")
+    ]
+
+
+def test_a_failed_load_is_a_line_of_the_programs_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        write(tmp_path, {"rules/a.gate": "tool"})
+        engine.reload()
+    assert any("the last good rules stay in force" in each.getMessage() for each in caplog.records)
+
+
+def test_another_store_after_a_reload(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nstate: memory", a="ground { mutates read }")
+    with callgate.load(path) as engine:
+        good = engine.digest
+        path.write_text(path.read_text().replace("memory", f"sqlite:///{tmp_path}/nowhere/gate.db"))
+        assert "nowhere" in (engine.reload().error or "")
+        assert engine.digest == good
+        path.write_text(path.read_text().replace("/nowhere/", "/"))
+        assert engine.reload().error is None
+        engine.session("one").user()
+        assert (tmp_path / "gate.db").exists()

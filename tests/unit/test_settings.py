@@ -54,7 +54,7 @@ def test_every_setting() -> None:
     assert found.let == {"workspace": "/srv/project", "depth": [1, 2.5, None, True, "3"]}
     assert (found.limits.input_bytes, found.limits.depth) == (1000, 8)
     assert found.log is not None
-    assert (found.log.to, found.log.values, found.log.mask) == ("./decisions.jsonl", True, ("/password",))
+    assert (found.log.to, found.log.values, found.log.mask) == ("/srv/decisions.jsonl", True, ("/password",))
     assert (found.log.max_bytes, found.log.keep, found.log.queue) == (4096, 2, 10)
     assert (found.watch, found.keep_last_good, found.quiet, found.poll) == (True, False, 0.05, True)
 
@@ -84,6 +84,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlimits: {depth: 513}", "G704", 2, "must be at most 512", ""),
         ("default: deny\nlimits: {depth: 0}", "G704", 2, "must be at least 1", ""),
         ("default: deny\nlimits: {depth: x}", "G704", 2, "must be a whole number", ""),
+        ("default: deny\nlog: {to: x, mask: [a]}", "G704", 2, "no JSON Pointer", ""),
         ("default: deny\nlog: {}", "G703", 2, "`log.to` must be stated", "add `to: …`"),
         ("default: deny\nlog: {to: x, values: yes}", "G704", 2, "must be `true` or `false`", ""),
         ('default: deny\nreload: {watch: "true"}', "G704", 2, "must be `true` or `false`", ""),
