@@ -284,7 +284,9 @@ def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None
 
 
 def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
-    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 200"))
+    with callgate.load(path) as engine:
         good, stop = engine.digest, threading.Event()
 
         def writes() -> None:
@@ -484,7 +486,7 @@ def test_decisions_are_logged(tmp_path: Path) -> None:
     assert (first["before"]["file_path"], first["after"]["path"]) == ("/a", "/a")
     assert (first["digest"], first["rules"]) == (digest, ["read:alias:/path"])
     assert "s3cret" not in (tmp_path / "decisions.jsonl").read_text()
-    assert (second["outcome"], second["before"]) == ("valid", '{"path": "/a"}')
+    assert (second["outcome"], json.loads(second["before"])) == ("valid", {"path": "/a"})
     assert (third["session"], third["call"]) == ("one", "c3")
 
 
