@@ -19,12 +19,13 @@ from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
+from .lock import LOCK_CODES, FileRead, verify
 from .packs import Library, Packs
 from .plan import Hook
 from .ruletest import run_tests
 from .ruletext import RuleText, read_rule_file
 from .tools import own_copy, read_tools
-from .units import all_units
+from .units import Unit, all_units
 
 if TYPE_CHECKING:
     from .admission import Policy
@@ -37,6 +38,7 @@ class Checked(Struct, frozen=True):
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
     seen: Mapping[str, str | None]  # the files that were looked up, see `Library`
+    files: tuple[FileRead, ...] = ()  # those that were read, for a lock
 
     @property
     def failed(self) -> bool:
@@ -51,7 +53,7 @@ def check_rules(
     texts: Iterable[RuleText],
     *,
     tools: Tools | None = None,
-    packs: Packs | None = None,
+    packs: Packs | Library | None = None,
     strict: bool = True,
     lets: Mapping[str, Json] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
@@ -59,13 +61,16 @@ def check_rules(
 ) -> Checked:
     """Compile, check against the tools where given, and run the tests in the files that do not ship with us.
 
+    `packs`: as in `compile_rules`, or a library of the caller's own. With a lock nothing else counts than
+    what it holds, and a pack or rule file of it that nothing reads is an error (G515).
+
     Raises:
         SchemaError: the tools cannot be used.
     """
     tools = own_copy(tools)
     known = read_tools(tools)
     today = datetime.now(UTC).date()
-    library = Library(packs)
+    library = packs if isinstance(packs, Library) else Library(packs)
     compiler = Compiler(library, strict=strict, today=today, lets=lets, functions=functions)
     compiled = compiler.compile(texts)
     found = list(compiled.diagnostics)
@@ -77,7 +82,22 @@ def check_rules(
         for unit in all_units(compiled.units):
             if not unit.source.shipped:
                 found += run_tests(compiler, unit)
-    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen)
+    files = _files(library, compiled.units)
+    if library.lock is not None:
+        # What is wrong otherwise may be why a file was not read.
+        whole = all(each.code in LOCK_CODES for each in found if each.severity is Severity.ERROR)
+        found += verify(library.lock, files, missing=whole, documents=False)
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen, files)
+
+
+def _files(library: Library, units: tuple[Unit, ...]) -> tuple[FileRead, ...]:
+    """What was read, the packs with their names and versions."""
+    packs: dict[tuple[str, str], tuple[str, str]] = {
+        (unit.source.origin.source, unit.source.origin.path): (unit.pack.name, unit.pack.version)
+        for unit in all_units(units)
+        if unit.pack is not None and unit.source.origin is not None
+    }
+    return tuple(FileRead(origin, *packs.get(key, ("", ""))) for key, origin in library.read.items())
 
 
 def compile_rules(

@@ -1,30 +1,75 @@
-"""The text of a rule file: how it is read, and where it may look things up."""
+"""The text of a rule file: how it is read, where it came from, and where it may look things up."""
 
 from __future__ import annotations
 
 import os
+from hashlib import sha256
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from .errors import CallgateError
 
-LARGEST = 8_000_000  # bytes of one rule file
+LARGEST = 8_000_000  # bytes of one rule file, or of a document beside it
+
+Source: TypeAlias = Literal["file", "installed", "shipped", "given"]
+
+
+class Origin(Struct, frozen=True):
+    """Where something was read, and what: `sha256` is that of the very bytes that are used, in hex.
+
+    `path`: of a `file` as it was opened; of what is `installed` as `PACKAGE/FILE`; of what ships with
+    callgate its name in the folder of packs; of a text that the host `given` what it is called.
+    `distribution`: the installed distribution and its version, `acme-rules 1.0`.
+    """
+
+    source: Source
+    path: str
+    sha256: str = ""
+    distribution: str = ""
+
+    @property
+    def place(self) -> str:
+        """For a person: `a/b.gate`, or whose file it is too."""
+        if self.source == "shipped":
+            return f"{self.path} (ships with callgate)"
+        if self.source == "installed":
+            return f"{self.path} (installed by {self.distribution or 'an unnamed distribution'})"
+        return self.path
 
 
 class RuleText(Struct, frozen=True):
     """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
 
-    `shipped`: it comes with this release, which has run its tests.
+    `shipped`: it comes with this release, which has run its tests. `origin`: None for a text that was
+    never read from a file.
     """
 
     text: str
     file: str
     folder: str | os.PathLike[str] | None = None
     shipped: bool = False
+    origin: Origin | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was read, for a person."""
+        return self.origin.place if self.origin is not None else self.file
 
 
 class PackError(CallgateError):
-    """A pack or rule file that cannot be found or read; the message names it and where was looked."""
+    """A pack or file that cannot be found, read or used; the message names it and where was looked.
+
+    `code`: that of the diagnostic which says so. `help`: what to do, or nothing.
+    """
+
+    def __init__(self, message: str, code: str = "G505", help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.help = help
+
+    def __reduce__(self) -> tuple[type[PackError], tuple[str, str, str]]:
+        return (type(self), (str(self), self.code, self.help))
 
 
 def read_rule_file(
@@ -36,14 +81,40 @@ def read_rule_file(
         PackError: it is not there, is no UTF-8 text, or is too large.
     """
     name = shown or os.fspath(path)
+    return rule_text(read_bytes(path, name), name, path, Origin("file", os.fspath(path)), shipped=shipped)
+
+
+def read_bytes(path: str | os.PathLike[str], shown: str, largest: int = LARGEST) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        PackError: it cannot be read, or is too large.
+    """
     try:
         with open(path, "rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
-    if len(data) > LARGEST:
-        raise PackError(f"{name}: is larger than {LARGEST} bytes")
+            data = stream.read(largest + 1)
+    except (OSError, ValueError) as error:  # a ValueError is a name with NUL in it
+        raise PackError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > largest:
+        raise PackError(f"{shown}: is larger than {largest} bytes")
+    return data
+
+
+def rule_text(
+    data: bytes, shown: str, path: str | os.PathLike[str], origin: Origin, *, shipped: bool = False
+) -> RuleText:
+    """The bytes of a rule file as its text. `origin` is what is known of them but for their hash.
+
+    Raises:
+        PackError: it is no UTF-8 text.
+    """
+    read = Origin(origin.source, origin.path, digest(data), origin.distribution)
     try:
-        return RuleText(data.decode("utf-8-sig"), name, os.path.dirname(path), shipped)
+        return RuleText(data.decode("utf-8-sig"), shown, os.path.dirname(path), shipped, read)
     except UnicodeDecodeError as error:
-        raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None
+        raise PackError(f"{shown}: is no UTF-8 text, at byte {error.start}") from None
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of bytes, 64 hex digits."""
+    return sha256(data).hexdigest()
