@@ -391,7 +391,7 @@ class Compiler:
         if source is None and known is None:
             near = _did_you_mean(name, self.library.known(folder))
             help_ = near or "give it with `packs=` or `--packs`, or put its file beside this one"
-            help_ += "; " + where_looked(self.library, folder)
+            help_ += "\n" + where_looked(self.library, folder)
             self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
             return None
         if known is None:

@@ -6,7 +6,7 @@ JSON, one entry on a line, sorted. Paths of files are relative to the folder of 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -17,7 +17,6 @@ from .ruletext import Origin, PackError, Source, read_bytes
 from .wholefile import write_whole
 
 NAME = "callgate.lock"
-LOCK_CODES = frozenset({"G513", "G514", "G515", "G516", "G517"})
 VERSION = 1  # of the form of the file
 LARGEST = 64_000_000  # bytes of a lock
 
@@ -92,17 +91,24 @@ def lock_of(files: Iterable[FileRead], folder: str | os.PathLike[str], shown: st
     """The lock of what a compile read (`Checked.files`), for a lock file in this folder."""
     root = os.path.abspath(folder)
     found: dict[Key, Locked] = {}
-    for each in files:
-        source, path = key_of(each.origin, root)
-        found[source, path] = Locked(
+    for key, each in _keyed(files, root):
+        found[key] = Locked(
             source=each.origin.source,
-            path=path,
+            path=key[1],
             name=each.name,
             version=each.version,
             distribution=each.origin.distribution,
             sha256=each.origin.sha256,
         )
     return Lock(tuple(found[key] for key in sorted(found)), root, shown)
+
+
+def _keyed(files: Iterable[FileRead], folder: str) -> list[tuple[Key, FileRead]]:
+    """The files with their keys. What was read under two spellings of its path is one pack under both."""
+    found = [(key_of(each.origin, folder), each) for each in files]
+    packs = {key: each for key, each in found if each.name}
+    named = ((key, each, packs.get(key, each)) for key, each in found)
+    return [(key, FileRead(each.origin, pack.name, pack.version)) for key, each, pack in named]
 
 
 def read_lock(path: str | os.PathLike[str]) -> Lock:
@@ -167,23 +173,26 @@ def admit(locked: Locked | None, origin: Origin, lock: Lock) -> None:
         PackError: G514, the file is not in the lock; G513, it is another one than was locked.
     """
     if locked is None:
-        raise PackError(f"`{origin.place}` is not in {lock.shown}, so it is not read", "G514", AGAIN)
+        raise PackError(f"{origin.place} is not in {lock.shown}", "G514", AGAIN)
     if origin.sha256 and origin.sha256 != locked.sha256:
         raise PackError(_changed(origin, locked), "G513", AGAIN)
 
 
 def verify(
-    lock: Lock, files: Iterable[FileRead], *, missing: bool = True, documents: bool = True
+    lock: Lock, files: Iterable[FileRead], *, whole: bool = True, documents: bool = True
 ) -> list[Diagnostic]:
     """All that differs between a lock and what a compile read (`Checked.files`).
 
-    `missing`: say also which files of the lock were not read. `documents`: of files other than rules too.
+    Args:
+        whole: all was read that the rules name; else only those files count as missing that are gone.
+        documents: say also which files other than rules were not read.
     A file that a locked library refused was told of already, and is passed over.
     """
     known = lock.by_key()
+    read = _keyed(files, lock.folder)
     found: list[Diagnostic] = []
-    for each in files:
-        locked = known.pop(key_of(each.origin, lock.folder), None)
+    for key, each in read:
+        locked = known.get(key)
         if not each.origin.sha256:
             continue
         if locked is not None and (each.name, each.version) != (locked.name, locked.version):
@@ -193,20 +202,27 @@ def verify(
             admit(locked, each.origin, lock)
         except PackError as error:
             found.append(Diagnostic(error.code, str(error), help=error.help, file=each.origin.path))
-    return found + (list(_gone(lock, known.values(), documents)) if missing else [])
+    for key, _ in read:
+        known.pop(key, None)
+    left = [each for each in known.values() if documents or each.name or each.path.endswith(".gate")]
+    return found + [_missing(lock, each) for each in left if whole or _is_gone(lock, each)]
+
+
+def _is_gone(lock: Lock, locked: Locked) -> bool:
+    return locked.source == "file" and not os.path.lexists(os.path.join(lock.folder, locked.path))
 
 
 def _changed(origin: Origin, locked: Locked) -> str:
+    what = _titled(locked.name, locked.version) if locked.name else "it"
     here, there = origin.sha256[:_SHOWN], locked.sha256[:_SHOWN]
-    what = f", of {_titled(locked.name, locked.version)}," if locked.name else ""
-    return f"`{origin.place}` has changed: its SHA-256 begins with {here}, and {there}{what} was locked"
+    return f"{origin.place} has changed since {what} was locked: SHA-256 {here}…, {there}… expected"
 
 
 def _other(each: FileRead, locked: Locked) -> Diagnostic:
     here, there = _titled(each.name, each.version), _titled(locked.name, locked.version)
-    message = f"`{each.origin.place}` is {here}, and {there} was locked"
+    message = f"{each.origin.place} is {here}, and {there} was locked"
     if each.origin.sha256 != locked.sha256:
-        message += f" (SHA-256 {each.origin.sha256[:_SHOWN]}, {locked.sha256[:_SHOWN]} expected)"
+        message += f": SHA-256 {each.origin.sha256[:_SHOWN]}…, {locked.sha256[:_SHOWN]}… expected"
     return Diagnostic("G516", message, help=AGAIN, file=each.origin.path)
 
 
@@ -214,10 +230,8 @@ def _titled(name: str, version: str) -> str:
     return f"`{name[:64]}` {version[:64]}".rstrip() if name else "no pack"
 
 
-def _gone(lock: Lock, left: Iterable[Locked], documents: bool) -> Iterator[Diagnostic]:
-    for each in left:
-        if documents or each.name or each.path.endswith(".gate"):
-            what = f"`{each.path[:200]}`" + (f" (the pack `{each.name[:64]}`)" if each.name else "")
-            message = f"{what} is in the lock with SHA-256 {each.sha256[:_SHOWN]}, and was not read"
-            help_ = "put it back, or name it again; " + AGAIN
-            yield Diagnostic("G515", message, help=help_, file=lock.shown)
+def _missing(lock: Lock, locked: Locked) -> Diagnostic:
+    what = f"`{locked.path[:200]}`" + (f" (the pack `{locked.name[:64]}`)" if locked.name else "")
+    why = "is not there" if _is_gone(lock, locked) else "was not read"
+    message = f"{what} is in {lock.shown} with SHA-256 {locked.sha256[:_SHOWN]}…, and {why}"
+    return Diagnostic("G515", message, help=f"put it back, or name it again; {AGAIN}", file=lock.shown)

@@ -47,7 +47,7 @@ class Library:
         self.seen: dict[str, str | None] = {}
         self.read: dict[tuple[str, str], Origin] = {}
         self._locked = lock.by_key() if lock is not None else {}
-        self._bytes: dict[str, bytes] = {}  # by path, so that two looks at a file see the same
+        self._bytes: dict[tuple[str, str], bytes] = {}  # so that two looks at a file see the same
         self._homes: dict[str, Origin] = {}  # folders that are somebody's, by their path
         self._offers: dict[str, list[Offer]] | None = None
 
@@ -66,10 +66,36 @@ class Library:
         if folder is not None:
             path = str(Path(folder, f"{name}.gate"))
             if os.path.isfile(path):
-                return self._rules(path, self._at(path))
+                return self.offered(self._at(path))
             self.seen[path] = None
         offers = self.installed().get(name)
-        return self._one(name, offers) if offers else self._shipped(name)
+        return self._one(name, offers) if offers else self.shipped(name)
+
+    def offered(self, offer: Offer) -> RuleText:
+        """The text of a pack that is at this place. Raises PackError: see `find`."""
+        origin, path = offer.origin, offer.path
+        if path is None:
+            raise PackError(f"the installed pack `{offer.name}` cannot be read: {offer.why}")
+        if origin.source == "installed":
+            self._homes.setdefault(
+                os.path.dirname(path),
+                Origin("installed", posixpath.dirname(origin.path), distribution=origin.distribution),
+            )
+        data = self._data(path, origin, origin.path)
+        found = rule_text(data, origin.path, path, origin, shipped=origin.source == "shipped")
+        self.seen[path] = found.text
+        return found
+
+    def shipped(self, name: str) -> RuleText | None:
+        """The text of a pack that ships, or None. Raises PackError: see `find`."""
+        from importlib.resources import as_file
+
+        entry = shipped_file(name)
+        if entry is None:
+            return None
+        with as_file(entry) as path:
+            self._homes.setdefault(os.path.dirname(path), Origin("shipped", ""))
+            return self.offered(Offer(name, str(path), Origin("shipped", entry.name)))
 
     def installed(self) -> dict[str, list[Offer]]:
         """The packs of installed distributions, by name. Raises PackError: see `installed_offers`."""
@@ -83,7 +109,7 @@ class Library:
         Raises:
             PackError: see `read_rule_file`; or the lock refuses it.
         """
-        return self._rules(os.fspath(path), self._at(os.fspath(path)))
+        return self.offered(self._at(os.fspath(path)))
 
     def admit_text(self, text: RuleText) -> None:
         """Note a rule text that comes from elsewhere.
@@ -126,6 +152,10 @@ class Library:
         except (JsonError, UnicodeDecodeError) as error:
             raise PackError(f"`{name}` is no JSON: {error}") from None
 
+    def bytes_of(self, origin: Origin) -> bytes:
+        """The bytes of a file of `read` that the library opened itself. Raises KeyError for another."""
+        return self._bytes[origin.source, origin.path]
+
     def known(self, folder: Folder) -> set[str]:
         """The names that `find` would find, for a help. Raises PackError: see `installed`."""
         here = Path(folder) if folder is not None else None
@@ -159,7 +189,7 @@ class Library:
         if self.lock is not None and len(offers) > 1:
             root = self.lock.folder
             offers = [each for each in offers if key_of(each.origin, root) in self._locked][:1] or offers[:1]
-        first, *others = [self._rules(each.path, each) for each in offers]
+        first, *others = [self.offered(each) for each in offers]
         for other in others:
             if other.text != first.text:
                 raise two_packs(name, first, other)
@@ -167,37 +197,13 @@ class Library:
                 self.read.pop((other.origin.source, other.origin.path), None)  # only looked at
         return first
 
-    def _rules(self, path: str | None, offer: Offer) -> RuleText:
-        origin = offer.origin
-        shown = origin.path
-        if path is None:
-            raise PackError(f"the installed pack `{offer.name}` cannot be read: {offer.why}")
-        if origin.source == "installed":
-            self._homes.setdefault(
-                os.path.dirname(path),
-                Origin("installed", posixpath.dirname(origin.path), distribution=origin.distribution),
-            )
-        data = self._data(path, origin, shown)
-        found = rule_text(data, shown, path, origin, shipped=origin.source == "shipped")
-        self.seen[path] = found.text
-        return found
-
-    def _shipped(self, name: str) -> RuleText | None:
-        from importlib.resources import as_file
-
-        entry = shipped_file(name)
-        if entry is None:
-            return None
-        with as_file(entry) as path:
-            self._homes.setdefault(os.path.dirname(path), Origin("shipped", ""))
-            return self._rules(str(path), Offer(name, str(path), Origin("shipped", entry.name)))
-
     def _data(self, path: str, origin: Origin, shown: str) -> bytes:
         """The bytes of a file, the same each time, and those of the lock."""
         self._note(origin)  # before it is opened
-        if path not in self._bytes:
-            self._bytes[path] = read_bytes(path, shown)
-        data = self._bytes[path]
+        known = (origin.source, origin.path)
+        if known not in self._bytes:
+            self._bytes[known] = read_bytes(path, shown)
+        data = self._bytes[known]
         self._note(Origin(origin.source, origin.path, digest(data), origin.distribution))
         return data
 

@@ -30,12 +30,12 @@ class Origin(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """For a person: `a/b.gate`, or whose file it is too."""
+        """For a person: the path between backticks, and whose file it is."""
         if self.source == "shipped":
-            return f"{self.path} (ships with callgate)"
+            return f"`{self.path}` (ships with callgate)"
         if self.source == "installed":
-            return f"{self.path} (installed by {self.distribution or 'an unnamed distribution'})"
-        return self.path
+            return f"`{self.path}` (installed by {self.distribution or 'an unnamed distribution'})"
+        return f"`{self.path}`"
 
 
 class RuleText(Struct, frozen=True):
@@ -54,7 +54,7 @@ class RuleText(Struct, frozen=True):
     @property
     def place(self) -> str:
         """Where it was read, for a person."""
-        return self.origin.place if self.origin is not None else self.file
+        return self.origin.place if self.origin is not None else f"`{self.file}`"
 
 
 class PackError(CallgateError):

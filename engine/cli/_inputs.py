@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...grammar.ast import Json
     from ..definitions import Tools
     from ..loading import Checked
+    from ..packs import Library
     from ..ruletext import RuleText
 
 _NO_JSON = MappingProxyType(
@@ -24,6 +25,7 @@ _NO_JSON = MappingProxyType(
         "surrogate": "holds half of a surrogate pair",
     }
 )
+_OPERATORS = ("<", ">", "=", "!", "^", "~")  # which a part of a range may begin with
 _DOCUMENT = 8_000_000  # bytes of a file with tools or context
 
 
@@ -37,13 +39,19 @@ def add_rules(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME,…",
-        help="packs that come before the rules: names, paths, or `shipped` for all that ship",
+        help="packs that come before the rules: names (`kimi`, `kimi@^1.2`), files, folders, or `shipped`",
     )
 
 
 def pack_names(namespace: Namespace) -> list[str]:
     """The packs of `--packs`, in order."""
-    names = [name.strip() for given in namespace.packs for name in given.split(",")]
+    names: list[str] = []
+    for given in namespace.packs:
+        for number, part in enumerate(given.split(",")):
+            if number and "@" in names[-1] and part.lstrip()[:1] in _OPERATORS:  # `kimi@>=1.2,<2` is one
+                names[-1] += f",{part.strip()}"
+            else:
+                names.append(part.strip())
     if "" in names:
         raise Unusable("--packs: a name is empty")
     return names
@@ -99,9 +107,15 @@ def rule_texts(given: Iterable[str]) -> tuple[list[RuleText], list[str]]:
 
 
 def checked_rules(
-    texts: list[RuleText], namespace: Namespace, *, strict: bool, tools: Tools | None = None
+    texts: list[RuleText],
+    namespace: Namespace,
+    *,
+    strict: bool,
+    tools: Tools | None = None,
+    library: Library | None = None,
+    tests: bool = True,
 ) -> Checked:
-    """Compile the rules and run their tests.
+    """Compile the rules, over `--packs` or a library that was made of them, and run their tests.
 
     Raises:
         Unusable: the tools of `--tools` cannot be used.
@@ -110,26 +124,27 @@ def checked_rules(
     from ..loading import check_rules
 
     try:
-        return check_rules(texts, tools=tools, packs=pack_names(namespace), strict=strict)
+        packs = library or pack_names(namespace)
+        return check_rules(texts, tools=tools, packs=packs, strict=strict, tests=tests)
     except SchemaError as error:
         raise Unusable(f"--tools {namespace.tools}: {error}") from None
 
 
-def read_tools_file(name: str | None) -> Tools | None:
-    """The document of `--tools`, not yet compiled.
+def read_tools_file(name: str | None, note: Callable[[str, bytes], None] | None = None) -> Tools | None:
+    """The document of `--tools`, not yet compiled. `note` is told its path and its bytes.
 
     Raises:
         Unusable: it cannot be read, or is neither a mapping nor a list.
     """
     if name is None:
         return None
-    document = read_document(name, "--tools")
+    document = read_document(name, "--tools", note)
     if not isinstance(document, dict | list):
         raise Unusable(f"--tools {name}: tools are a mapping of names to schemas, or a list of definitions")
     return document  # type: ignore[return-value]
 
 
-def read_document(name: str, setting: str) -> Json:
+def read_document(name: str, setting: str, note: Callable[[str, bytes], None] | None = None) -> Json:
     """A JSON file, or a YAML file where the name says so, as a value of the JSON domain.
 
     Raises:
@@ -143,6 +158,8 @@ def read_document(name: str, setting: str) -> Json:
         raise Unusable(f"{where}: cannot be read: {error.strerror or error}") from None
     if len(data) > _DOCUMENT:
         raise Unusable(f"{where}: is larger than {_DOCUMENT} bytes")
+    if note is not None:
+        note(name, data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
