@@ -117,8 +117,8 @@ class Library:
         Raises:
             PackError: it is not what the lock holds.
         """
-        data = text.text.encode("utf-8", "surrogatepass")
-        self._note(text.origin or Origin("given", text.file, digest(data)))
+        data = text.data if text.data is not None else text.text.encode("utf-8", "surrogatepass")
+        self._note(text.origin or Origin("given", text.file), data)
 
     def admit_file(self, path: str | PathLike[str], data: bytes) -> None:
         """Note a file that somebody else read, such as one of tools, by the bytes that are used of it.
@@ -126,7 +126,7 @@ class Library:
         Raises:
             PackError: it is not what the lock holds.
         """
-        self._note(Origin("file", os.fspath(path), digest(data)))
+        self._note(Origin("file", os.fspath(path)), data)
 
     def document(self, folder: Folder, name: str) -> Json:
         """A JSON file beside a rule file, never outside its folder.
@@ -165,10 +165,10 @@ class Library:
     # What is read -----------------------------------------------------------------------------
 
     def _given(self, name: str) -> RuleText:
-        text, file = self._named.texts[name], f"{name}.gate"
-        origin = Origin("given", file, digest(text.encode("utf-8", "surrogatepass")))
-        self._note(origin)
-        return RuleText(text, file, origin=origin)
+        file = f"{name}.gate"
+        text = RuleText(self._named.texts[name], file, origin=Origin("given", file))
+        self.admit_text(text)
+        return text
 
     def _at(self, path: str) -> Offer:
         return Offer(Path(path).stem, path, self._origin(path))
@@ -204,11 +204,13 @@ class Library:
         if known not in self._bytes:
             self._bytes[known] = read_bytes(path, shown)
         data = self._bytes[known]
-        self._note(Origin(origin.source, origin.path, digest(data), origin.distribution))
+        self._note(origin, data)
         return data
 
-    def _note(self, origin: Origin) -> None:
-        """Keep in mind what is read. Raises PackError: the lock refuses it."""
+    def _note(self, origin: Origin, data: bytes | None = None) -> None:
+        """Keep in mind what is read, or is to be read. Raises PackError: the lock refuses it."""
+        if data is not None:
+            origin = Origin(origin.source, origin.path, digest(data), origin.distribution)
         known = (origin.source, origin.path)
         if self.lock is not None:
             self.read[known] = Origin(origin.source, origin.path, "", origin.distribution)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ Source: TypeAlias = Literal["file", "installed", "shipped", "given"]
 
 
 class Origin(Struct, frozen=True):
-    """Where something was read, and what: `sha256` is that of the very bytes that are used, in hex.
+    """Where something was read, and what: `sha256` is that of the very bytes that are used, in hex, if known.
 
     `path`: of a `file` as it was opened; of what is `installed` as `PACKAGE/FILE`; of what ships with
     callgate its name in the folder of packs; of a text that the host `given` what it is called.
@@ -42,7 +41,7 @@ class RuleText(Struct, frozen=True):
     """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
 
     `shipped`: it comes with this release, which has run its tests. `origin`: None for a text that was
-    never read from a file.
+    never read from a file, and otherwise without a hash; `data`: the bytes that were read.
     """
 
     text: str
@@ -50,6 +49,7 @@ class RuleText(Struct, frozen=True):
     folder: str | os.PathLike[str] | None = None
     shipped: bool = False
     origin: Origin | None = None
+    data: bytes | None = None
 
     @property
     def place(self) -> str:
@@ -103,18 +103,19 @@ def read_bytes(path: str | os.PathLike[str], shown: str, largest: int = LARGEST)
 def rule_text(
     data: bytes, shown: str, path: str | os.PathLike[str], origin: Origin, *, shipped: bool = False
 ) -> RuleText:
-    """The bytes of a rule file as its text. `origin` is what is known of them but for their hash.
+    """The bytes of a rule file as its text.
 
     Raises:
         PackError: it is no UTF-8 text.
     """
-    read = Origin(origin.source, origin.path, digest(data), origin.distribution)
     try:
-        return RuleText(data.decode("utf-8-sig"), shown, os.path.dirname(path), shipped, read)
+        return RuleText(data.decode("utf-8-sig"), shown, os.path.dirname(path), shipped, origin, data)
     except UnicodeDecodeError as error:
         raise PackError(f"{shown}: is no UTF-8 text, at byte {error.start}") from None
 
 
 def digest(data: bytes) -> str:
     """The SHA-256 of bytes, 64 hex digits."""
+    from hashlib import sha256  # a start with kept rules does without
+
     return sha256(data).hexdigest()

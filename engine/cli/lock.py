@@ -21,8 +21,8 @@ HELP = "write down every file that the rules are made from, with its SHA-256"
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status: 0 written or up to date, 1 the rules have errors or, with `--check`, something differs, "
-        "2 something could not be read or written."
+        "Exit status: 0 written or up to date, 1 the rules have errors or, with `--check`, something "
+        "differs, 2 something could not be read or written."
     )
     add_rules(parser)
     parser.add_argument("--tools", metavar="FILE", help="tool definitions or schemas to lock too")

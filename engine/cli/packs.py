@@ -21,8 +21,8 @@ _HEAD = ("name", "version", "from", "in force", "for", "rules", "tests", "what")
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
-        "With RULES or `--packs` it says which packs these put in force. Exit status: 0 good, 1 a pack or the "
-        "rules have errors, 2 something could not be read."
+        "With RULES or `--packs` it says which packs these put in force. Exit status: 0 good, 1 a pack or "
+        "the rules have errors, 2 something could not be read."
     )
     add_rules(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")
