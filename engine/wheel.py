@@ -53,7 +53,7 @@ class Built(Struct, frozen=True):
 
 
 class Contents(Struct, frozen=True):
-    """The packs of a folder as they were checked, and the bytes of every file of theirs, by its path there."""
+    """The packs of a folder as they were checked, and the bytes of each of their files by its path there."""
 
     checked: Checked
     packs: tuple[Unit, ...]
@@ -163,7 +163,7 @@ def _metadata(name: str, version: str, what: str) -> str:
 
 
 def _zipped(files: Mapping[str, bytes], record: str) -> bytes:
-    """A zip file of these, with a record of their hashes at the end; not packed, so that no library counts."""
+    """A zip file of these, and a record of their hashes. Not packed: the bytes hang on no library."""
     rows = StringIO()
     writer = csv.writer(rows, lineterminator="\n")
     target = BytesIO()

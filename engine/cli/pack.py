@@ -19,8 +19,8 @@ HELP = "make a wheel of a folder of packs: `pack build FOLDER`"
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
-        "The path of the wheel is written to standard output. Exit status: 0 built, 1 the packs have errors or "
-        "failing tests, 2 something could not be used."
+        "The path of the wheel is written to standard output. Exit status: 0 built, 1 the packs have "
+        "errors or failing tests, 2 something could not be used."
     )
     parser.add_argument("action", choices=("build",), help="`build`: make a wheel, without a network")
     parser.add_argument(
