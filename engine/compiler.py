@@ -391,7 +391,7 @@ class Compiler:
         if source is None and known is None:
             near = _did_you_mean(name, self.library.known(folder))
             help_ = near or "give it with `packs=` or `--packs`, or put its file beside this one"
-            help_ += "\n" + where_looked(self.library, folder)
+            help_ += "\n" + where_looked(self.library, name, folder)
             self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
             return None
         if known is None:
@@ -401,7 +401,7 @@ class Compiler:
         elif source is not None and source.text != known.source.text:
             self._fault(two_packs(name, known.source, source), unit, statement)
         version = known.pack.version if known.pack is not None else None
-        if spec is not None and not _fits(spec, version):
+        if spec is not None and (version is None or not admits(spec, version)):
             what = f"`{name}` is {version or 'without a version'} and {spec[:64]} is wanted"
             help_ = f"it is {known.source.place}; change the range, or install or name another version"
             self._report("G510", what, unit, statement, help_)
@@ -660,14 +660,6 @@ def _ordered(found: list[Diagnostic], units: list[Unit]) -> list[Diagnostic]:
     places = {unit.file: index for index, unit in enumerate(units)}
     unique = list(dict.fromkeys(found))
     return sorted(unique, key=lambda each: (places.get(each.file, -1), each.span.start))
-
-
-def _fits(spec: str, version: str | None) -> bool:
-    """Is the version in the range? What is no range or no version is reported where it stands."""
-    try:
-        return version is not None and admits(spec, version)
-    except ValueError:
-        return True
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ class Locked(Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str = ""
     version: str = ""
     distribution: str = ""
-    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
     @property
     def key(self) -> Key:

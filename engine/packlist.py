@@ -94,7 +94,8 @@ def _listed(name: str, text: RuleText, in_force: bool) -> Listed:
         for each in statement.block or ()
     ]
     tests = sum(statement.word.text == "test" for statement in parsed.file.statements) + inner.count("test")
-    wrong = "it has errors" if any(each.severity is Severity.ERROR for each in parsed.diagnostics) else ""
+    failed = any(each.severity is Severity.ERROR for each in parsed.diagnostics)
+    wrong = f"it has errors, which `callgate check --packs {name}` shows" if failed else ""
     if pack is not None and pack.name != name:
         wrong = f"it calls itself `{pack.name}`"
     return Listed(

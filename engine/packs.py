@@ -225,8 +225,9 @@ def two_packs(name: str, one: RuleText, other: RuleText) -> PackError:
     return PackError(message, "G511", "keep one, rename one, or name the one that is meant by its path")
 
 
-def where_looked(library: Library, folder: Folder) -> str:
+def where_looked(library: Library, name: str, folder: Folder) -> str:
     """Where a pack was looked for, for the help of a diagnostic."""
     here = f"`{os.fspath(folder) or '.'}`, " if folder is not None else ""
     named = "the named ones, " if library.first else ""
-    return f"looked for it among {named}{here}the installed ones and those that ship"
+    path = f"\na path is written with a slash: `./{name}`" if folder is None and os.path.isdir(name) else ""
+    return f"looked for it among {named}{here}the installed ones and those that ship{path}"
