@@ -279,6 +279,9 @@ def test_the_same_folder_makes_the_same_bytes(go: Go, packs: Path, tmp_path: Pat
         path.chmod(0o700)
     one, two = go("pack", "build", str(packs))[1], go("pack", "build", str(copy), "--out", "other")[1]
     assert Path(one.strip()).read_bytes() == Path(two.strip()).read_bytes()
+    with zipfile.ZipFile(one.strip()) as archive:
+        assert {each.date_time for each in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {each.compress_type for each in archive.infolist()} == {zipfile.ZIP_STORED}
 
 
 def test_name_and_version_may_be_given(go: Go, packs: Path) -> None:
