@@ -143,8 +143,9 @@ def test_a_file_that_has_changed_is_refused(rules: Path, name: str) -> None:
     lock = locked(rules)
     before = digest((rules / name).read_bytes())
     (rules / name).write_text((rules / name).read_text() + "\n")
-    found = [each for each in compiled(rules, lock).diagnostics if name in each.message]
-    assert len(found) == 1
+    found = compiled(rules, lock).diagnostics
+    assert len(found) == 1  # that what it uses was not read, is no news
+    assert name in found[0].message
     assert found[0].code == ("G403" if name == "tools.json" else "G513")
     assert before[:12] in found[0].message
     assert digest((rules / name).read_bytes())[:12] in found[0].message
@@ -229,7 +230,9 @@ def test_the_bytes_that_are_used_are_those_that_were_hashed(
     rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever changes a file between two reads finds that there is one read.
-    lock = locked(rules)
+    (rules / "other.gate").write_text("use team\n")
+    paths = [rules / "top.gate", rules / "other.gate"]
+    lock = lock_of(check_rules([read_rule_file(path) for path in paths]).files, rules.parent)
     times: dict[str, int] = {}
     really = packs_module.read_bytes
 
@@ -240,9 +243,9 @@ def test_the_bytes_that_are_used_are_those_that_were_hashed(
             Path(path).write_text('pack team "6.6.6"\ntool t { allow }\n')
         return data
 
+    texts = [read_rule_file(path) for path in paths]
     monkeypatch.setattr(packs_module, "read_bytes", read)
-    top = read_rule_file(rules / "top.gate")
-    checked = check_rules([top], packs=Library(lock=lock))
+    checked = check_rules(texts, packs=Library(lock=lock))
     assert faults(checked) == []
     assert checked.rules.source.packs[0] == "team@1.0.0"
     assert set(times.values()) == {1}
@@ -492,12 +495,14 @@ def test_a_writer_that_is_killed_leaves_the_old_lock_or_the_new_one(tmp_path: Pa
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(tmp_path)], stdout=subprocess.PIPE, env=environment
         ) as writer:
-            assert writer.stdout is not None
-            assert writer.stdout.readline() == b"ready\n"
-            for _ in range(5):  # somebody who reads meanwhile sees a whole one too
-                seen.add(len({each.sha256 for each in read_lock(path).entries}))
-            time.sleep(0.003 * turn)
-            writer.send_signal(signal.SIGKILL)
+            try:
+                assert writer.stdout is not None
+                assert writer.stdout.readline() == b"ready\n"
+                for _ in range(5):  # somebody who reads meanwhile sees a whole one too
+                    seen.add(len({each.sha256 for each in read_lock(path).entries}))
+                time.sleep(0.003 * turn)
+            finally:
+                writer.send_signal(signal.SIGKILL)
             writer.wait(60)
         lock = read_lock(path)
         assert len(lock.entries) == 3000
