@@ -104,7 +104,7 @@ def compile_rules(
     text: str | Iterable[RuleText],
     *,
     tools: Tools | None = None,
-    packs: Packs | None = None,
+    packs: Packs | Library | None = None,
     file: str = "<text>",
     folder: str | PathLike[str] | None = None,
     lets: Mapping[str, Json] | None = None,
@@ -118,7 +118,8 @@ def compile_rules(
 
     Args:
         tools: the registered tools, by name or as definitions; None: every name is registered.
-        packs: `"shipped"`, names or paths of packs that come before the text.
+        packs: what comes before the text: `"shipped"`, names (`kimi`, `kimi@^1.2`), paths of files or
+            folders, or texts by name.
         folder: what `schema "FILE"` and `use` are relative to.
         lets: values that replace those of `let`.
         prepare: hooks of the tools' owners by tool name. `functions`: what `call NAME` may name.

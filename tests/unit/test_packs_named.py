@@ -180,18 +180,22 @@ def test_a_file_of_a_folder_that_is_no_pack_is_an_error(tmp_path: Path) -> None:
     assert 'pack notes "1.0.0"' in found.help
 
 
-@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may read everything")
-def test_what_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
-    shut = tmp_path / "shut"
-    shut.mkdir()
-    (shut / "a.gate").write_text(pack("a"))
-    (shut / "a.gate").chmod(0)
-    assert only(check([shut])).code == "G505"
-    shut.chmod(0)
-    try:
-        assert only(check([shut])).code == "G505"
-    finally:
-        shut.chmod(0o700)
+def test_what_cannot_be_read_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.gate").write_text(pack("a"))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Root, which tests may run as, is refused nothing.
+    for name in ("builtins.open", "os.listdir"):
+        library = Library([tmp_path]) if name == "builtins.open" else None
+        with monkeypatch.context() as patch:
+            patch.setattr(name, refuse)
+            found = only(check_rules([], packs=library or Library([tmp_path])))
+        assert (found.code, "Permission denied" in found.message) == ("G505", True)
+        assert str(tmp_path) in found.message
 
 
 def test_a_broken_link_and_garbage_are_errors_that_name_the_file(tmp_path: Path) -> None:
