@@ -38,7 +38,7 @@ from .conditioncheck import check_condition
 from .errors import SchemaError
 from .gatevalues import SHIPPED, Preset
 from .groundcheck import check_ground, check_together, signals_of
-from .packs import Library
+from .packs import Library, two_packs, where_looked
 from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
 from .readings import Readings
@@ -100,27 +100,41 @@ class Compiler:
 
     def compile(self, texts: Iterable[RuleText]) -> Compiled:
         """Compile the packs that the caller named and then these texts, in order."""
-        tops: list[Unit] = []
-        for name in self.library.first:
-            unit = self._pack(name, None, None, ())
-            if unit is not None:
-                tops.append(unit)
-        tops += [self._top(text) for text in texts]
+        self.found += self.library.wrong
+        read = [self._pack(named.name, named.spec, None, ()) for named in self.library.first]
+        self._check_parts()
+        read += [self._top(text) for text in texts]
+        tops = [unit for unit in read if unit is not None]
         for name in self.lets:
             if name != "cwd" and not any(name in unit.lets for unit in all_units(tuple(tops))):
                 message = f"a value is given for `{name[:64]}`, and no file has a `let` of this name"
                 self.found.append(Diagnostic("G114", message, file="<lets>"))
         return self.link(tuple(tops))
 
-    def _top(self, text: RuleText) -> Unit:
-        """A top file; one that is a pack counts once, also where another file uses it."""
+    def _top(self, text: RuleText) -> Unit | None:
+        """A top file; one that is a pack counts once, also where another uses it. None: it is refused."""
+        try:
+            self.library.admit_text(text)
+        except PackError as error:
+            self.found.append(Diagnostic(error.code, str(error), help=error.help, file=text.file))
+            return None
         unit = self._unit(text, top=True, above=())
         if unit.pack is not None:
             known = self._units.setdefault(unit.pack.name, unit)
             if known.source.text == text.text:
                 known.top = True
                 return known
+            self._fault(two_packs(unit.pack.name, known.source, text), unit, unit.tree.statements[0])
         return unit
+
+    def _check_parts(self) -> None:
+        """A folder of packs holds packs: a file that is none would be in force without anybody's knowing."""
+        for named in self.library.first:
+            unit = self._units.get(named.name) if named.part else None
+            if unit is not None and unit.pack is None:
+                message = 'in a folder of packs every file begins with `pack NAME "VERSION"`'
+                help_ = f'write `pack {named.name} "1.0.0"`, or name the packs of the folder one by one'
+                self.found.append(Diagnostic("G503", message, help=help_, file=unit.file))
 
     def link(self, tops: tuple[Unit, ...], *, own_values: bool = False) -> Compiled:
         """Make one rule set of units that were read. `own_values`: with the files' own `let`s alone."""
@@ -324,7 +338,9 @@ class Compiler:
             try:
                 source = self.library.document(unit.source.folder, source)
             except PackError as error:
-                self.found.append(Diagnostic("G505", str(error), spec.span, file=unit.file))
+                self.found.append(
+                    Diagnostic(error.code, str(error), spec.span, help=error.help, file=unit.file)
+                )
                 return None
         try:
             Schema(source, "the schema")
@@ -385,6 +401,7 @@ class Compiler:
                 unit, "G507", f"the file is for callgate {declared.spec}, and this is {VERSION}", statement
             )
         unit.newer = admits_newer(declared.spec, VERSION)
+        unit.requires = declared.spec
 
     def _pack(
         self, name: str, spec: str | None, by: tuple[Unit, Statement] | None, above: tuple[str, ...]
@@ -397,31 +414,41 @@ class Compiler:
                 "G508", f"packs use each other in a loop: {loop}", unit, statement, "take one `use` away"
             )
             return None
+        folder = unit.source.folder if unit is not None else None
+        try:
+            source = self.library.find(name, folder)
+        except PackError as error:
+            self._fault(error, unit, statement)
+            return None
         known = self._units.get(name)
+        if source is None and known is None:
+            near = _did_you_mean(name, self.library.known(folder))
+            help_ = near or "give it with `packs=` or `--packs`, or put its file beside this one"
+            help_ += "\n" + where_looked(self.library, name, folder)
+            self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
+            return None
         if known is None:
-            try:
-                source = self.library.find(name, unit.source.folder if unit is not None else None)
-            except PackError as error:
-                self._report("G505", str(error), unit, statement)
-                return None
-            if source is None:
-                folder = unit.source.folder if unit is not None else None
-                help_ = (
-                    _did_you_mean(name, self.library.known(folder))
-                    or "give it with `packs=` or `--packs`, or put its file beside this one"
-                )
-                self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
-                return None
-            known = self._unit(source, top=False, above=(*above, name))
-            self._units[name] = known
-        if known.pack is not None and known.pack.name != name:
-            self._report("G509", f"the pack `{name}` calls itself `{known.pack.name}`", unit, statement)
+            assert source is not None
+            known = self._units[name] = self._unit(source, top=False, above=(*above, name))
+            self._check_name(known, name, unit, statement)
+        elif source is not None and source.text != known.source.text:
+            self._fault(two_packs(name, known.source, source), unit, statement)
         version = known.pack.version if known.pack is not None else None
         if spec is not None and (version is None or not admits(spec, version)):
-            self._report("G510", f"`{name}` is {version or 'without a version'}, not {spec}", unit, statement)
+            what = f"`{name}` is {version or 'without a version'} and {spec[:64]} is wanted"
+            help_ = f"it is {known.source.place}; change the range, or install or name another version"
+            self._report("G510", what, unit, statement, help_)
         if unit is not None:
             unit.uses.append(known)
         return known
+
+    def _check_name(self, pack: Unit, name: str, unit: Unit | None, statement: Statement | None) -> None:
+        """A pack is called what its file is called: else one name would lead to it here, another there."""
+        own = pack.pack.name if pack.pack is not None else name
+        if own != name:
+            message = f"the pack `{name[:64]}` calls itself `{own[:64]}`: {pack.source.place}"
+            help_ = f"call the file `{own[:64]}.gate`, or the pack `{name[:64]}`"
+            self._report("G512", message, unit, statement, help_)
 
     # All files --------------------------------------------------------------------------------
 
@@ -593,6 +620,9 @@ class Compiler:
         self, unit: Unit, code: str, message: str, at: Statement | Word | Text, help_: str = ""
     ) -> None:
         self.found.append(Diagnostic(code, message, at.span, help=help_, file=unit.file))
+
+    def _fault(self, error: PackError, unit: Unit | None, statement: Statement | None) -> None:
+        self._report(error.code, str(error), unit, statement, error.help)
 
     def _report(
         self, code: str, message: str, unit: Unit | None, statement: Statement | None, help_: str = ""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -27,8 +27,11 @@ from .engine import Engine
 from .errors import DeploymentError, InputError, SchemaError
 from .ir import Default, PolicyRule, RuleSet
 from .loading import check_rules
+from .lock import NAME as LOCK
+from .lock import FileRead, Lock, read_lock
+from .packs import Library
 from .readings import Readings
-from .ruletext import PackError, RuleText, rule_text
+from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
 from .units import Unit
 from .verdict import Source
@@ -64,6 +67,7 @@ class Set(Struct, frozen=True):
     expired: tuple[str, ...]
     warnings: tuple[Diagnostic, ...]
     units: tuple[Unit, ...] = ()
+    read: tuple[FileRead, ...] = ()  # for a lock
 
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
@@ -101,7 +105,8 @@ class Files:
     def saw(self, seen: Mapping[str, str | None]) -> None:
         """Note what somebody else read, or found missing."""
         for path, text in seen.items():
-            self._read.setdefault(path, None if text is None else text.encode("utf-8", "surrogatepass"))
+            if self._read.get(path) is None:
+                self._read[path] = None if text is None else text.encode("utf-8", "surrogatepass")
 
     @property
     def digests(self) -> dict[str, str | None]:
@@ -180,8 +185,8 @@ def _matching(pattern: str) -> list[str]:
     return sorted(each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each))
 
 
-def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings) -> Set:
-    """The set that the files make.
+def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings, *, locked: bool = True) -> Set:
+    """The set that the files make. `locked`: by the `callgate.lock` beside the deployment, if there is one.
 
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
@@ -197,7 +202,7 @@ def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings) -
     if settings is None:
         raise _error(found, {file: text})
     building = _Building(files, settings, text)
-    return building.set(owner, tools, readings)
+    return building.set(owner, tools, readings, locked=locked)
 
 
 def nothing(old: Set, error: DeploymentError) -> Set:
@@ -217,17 +222,19 @@ class _Building:
         self.found: list[Diagnostic] = []
         self.texts = {settings.file: text}
 
-    def set(self, owner: Owner, given: Tools | None, readings: Readings) -> Set:
-        texts = list(self._rules())
-        tools = given if given is not None or self.settings.tools is None else self._tools()
+    def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool) -> Set:
+        library = Library(self._packs(), lock=self._lock() if locked else None, folder=self.settings.folder)
+        texts = list(self._rules(library))
+        tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
+        self.files.saw(library.seen)
         if self.found:
             raise _error(self.found, self.texts)
         try:
             checked = check_rules(
                 texts,
                 tools=tools,
-                packs=self._packs(),
+                packs=library,
                 strict=True,
                 loading=True,
                 lets=lets,
@@ -237,10 +244,8 @@ class _Building:
         except (SchemaError, InputError) as error:
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
             raise _error(self.found, self.texts) from None
-        except PackError as error:
-            self._wrong("G706", str(error), "packs")
-            raise _error(self.found, self.texts) from None
-        self.files.saw(checked.seen)
+        finally:
+            self.files.saw(library.seen)
         self.texts |= checked.compiled.texts
         self.found += map(self._placed, checked.diagnostics)
         if any(each.severity is Severity.ERROR for each in self.found):
@@ -262,9 +267,25 @@ class _Building:
             expired,
             tuple(self.found),
             checked.compiled.units,
+            checked.files,
         )
 
-    def _rules(self) -> Iterator[RuleText]:
+    def _lock(self) -> Lock | None:
+        """The lock beside the deployment, if there is one."""
+        path = os.path.join(self.settings.folder, LOCK)
+        try:
+            self.files.read(path)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            pass  # which `read_lock` says
+        try:
+            return read_lock(path)
+        except PackError as error:
+            self._refused(error)
+            raise _error(self.found, self.texts) from None
+
+    def _rules(self, library: Library) -> Iterator[RuleText]:
         """The rule files, each once, in the order of the patterns."""
         seen: set[str] = set()
         for number, pattern in enumerate(self.settings.rules):
@@ -276,18 +297,23 @@ class _Building:
                 if os.path.realpath(name) in seen:
                     continue
                 seen.add(os.path.realpath(name))
+                with suppress(OSError):  # which the library says
+                    self.files.read(name)
                 try:
-                    yield rule_text(self.files.read(name), name, os.path.dirname(name))
-                except OSError as error:
-                    self._wrong("G706", f"{name}: cannot be read: {error.strerror or error}", "rules", number)
+                    yield library.rule_file(name)
                 except PackError as error:
-                    self._wrong("G706", str(error), "rules", number)
+                    self._refused(error, "rules", number)
 
-    def _tools(self) -> Any:
+    def _tools(self, library: Library) -> Any:
         assert self.settings.tools is not None
         path = self._path(self.settings.tools)
         try:
-            found = decode_document(self.files.read(path), path)
+            data = self.files.read(path)
+            library.admit_file(path, data)
+            found = decode_document(data, path)
+        except PackError as error:
+            self._refused(error, "tools")
+            return None
         except OSError as error:
             self._wrong("G706", f"{path}: cannot be read: {error.strerror or error}", "tools")
             return None
@@ -299,9 +325,11 @@ class _Building:
         return found
 
     def _packs(self) -> list[str | Path]:
-        """The packs, where a path is one from the folder of the deployment."""
-        is_path = re.compile(r"[/\\]|\.gate$")
-        return [Path(self._path(each)) if is_path.search(each) else each for each in self.settings.packs]
+        return [os.path.expanduser(each) for each in self.settings.packs]
+
+    def _refused(self, error: PackError, *place: str | int) -> None:
+        code = "G706" if error.code == "G505" else error.code
+        self._wrong(code, str(error), *place, help=error.help)
 
     def _path(self, name: str) -> str:
         return os.path.normpath(os.path.join(self.settings.folder, os.path.expanduser(name)))

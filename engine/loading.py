@@ -19,13 +19,14 @@ from .domain import Limits, value_fault
 from .engine import Engine
 from .errors import CallgateWarning, InputError, RuleFileError
 from .ir import RuleSet
+from .lock import FileRead, verify
 from .packs import Library, Packs
 from .plan import Hook
 from .readings import Readings
 from .ruletest import run_tests
 from .ruletext import RuleText, read_rule_file
 from .tools import own_copy, read_tools
-from .units import all_units
+from .units import Unit, all_units
 
 if TYPE_CHECKING:
     from .admission import Policy
@@ -38,6 +39,7 @@ class Checked(Struct, frozen=True):
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
     seen: Mapping[str, str | None]  # the files that were looked up, see `Library`
+    files: tuple[FileRead, ...] = ()  # those that were read, for a lock
 
     @property
     def failed(self) -> bool:
@@ -52,7 +54,7 @@ def check_rules(
     texts: Iterable[RuleText],
     *,
     tools: Tools | None = None,
-    packs: Packs | None = None,
+    packs: Packs | Library | None = None,
     strict: bool = True,
     lets: Mapping[str, Json] | None = None,
     functions: Mapping[str, Callable[[Json], Json]] | None = None,
@@ -62,7 +64,9 @@ def check_rules(
 ) -> Checked:
     """Compile, check against the tools where given, and run the tests in the files that do not ship with us.
 
-    `readings`: what was read of equal files before. `loading`: a `disable` past its day is no error.
+    `packs`: as in `compile_rules`, or a library of the caller's own. With a lock nothing else counts than
+    what it holds, and a pack or rule file of it that nothing reads is an error (G515). `readings`: what was
+    read of equal files before. `loading`: a `disable` past its day is no error.
 
     Raises:
         SchemaError: the tools cannot be used.
@@ -70,7 +74,7 @@ def check_rules(
     tools = own_copy(tools)
     known = read_tools(tools)
     today = datetime.now(UTC).date()
-    library = Library(packs)
+    library = packs if isinstance(packs, Library) else Library(packs)
     compiler = Compiler(
         library,
         strict=strict,
@@ -90,14 +94,29 @@ def check_rules(
         for unit in all_units(compiled.units):
             if not unit.source.shipped:
                 found += run_tests(compiler, unit)
-    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen)
+    files = _files(library, compiled.units)
+    if library.lock is not None:
+        # What is wrong otherwise may be why a file was not read; one more file is no reason.
+        whole = all(each.code == "G514" for each in found if each.severity is Severity.ERROR)
+        found += verify(library.lock, files, whole=whole, documents=False)
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen, files)
+
+
+def _files(library: Library, units: tuple[Unit, ...]) -> tuple[FileRead, ...]:
+    """What was read, the packs with their names and versions."""
+    packs: dict[tuple[str, str], tuple[str, str]] = {
+        (unit.source.origin.source, unit.source.origin.path): (unit.pack.name, unit.pack.version)
+        for unit in all_units(units)
+        if unit.pack is not None and unit.source.origin is not None
+    }
+    return tuple(FileRead(origin, *packs.get(key, ("", ""))) for key, origin in library.read.items())
 
 
 def compile_rules(
     text: str | Iterable[RuleText],
     *,
     tools: Tools | None = None,
-    packs: Packs | None = None,
+    packs: Packs | Library | None = None,
     file: str = "<text>",
     folder: str | PathLike[str] | None = None,
     lets: Mapping[str, Json] | None = None,
@@ -111,7 +130,8 @@ def compile_rules(
 
     Args:
         tools: the registered tools, by name or as definitions; None: every name is registered.
-        packs: `"shipped"`, names or paths of packs that come before the text.
+        packs: what comes before the text: `"shipped"`, names (`kimi`, `kimi@^1.2`), paths of files or
+            folders, or texts by name.
         folder: what `schema "FILE"` and `use` are relative to.
         lets: values that replace those of `let`.
         prepare: hooks of the tools' owners by tool name. `functions`: what `call NAME` may name.

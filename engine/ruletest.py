@@ -52,11 +52,11 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
 
 
 def _documents(units: list[Unit]) -> Iterator[tuple[Any, str]]:
-    """The JSON files that rules and tests look up, with the folders of their rule files."""
+    """The JSON files that the rules and the tests of the last one look up, with the folders of their files."""
+    for case, _ in units[-1].tests:
+        if case.tools is not None:
+            yield units[-1].source.folder, case.tools
     for unit in units:
-        for case, _ in unit.tests:
-            if case.tools is not None:
-                yield unit.source.folder, case.tools
         for item in unit.items:
             if isinstance(item, Written) and isinstance(item.spec.clauses.get("source"), str):
                 yield unit.source.folder, item.spec.clauses["source"]

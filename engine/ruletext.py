@@ -1,30 +1,75 @@
-"""The text of a rule file: how it is read, and where it may look things up."""
+"""The text of a rule file: how it is read, where it came from, and where it may look things up."""
 
 from __future__ import annotations
 
 import os
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from .errors import CallgateError
 
-LARGEST = 8_000_000  # bytes of one rule file
+LARGEST = 8_000_000  # bytes of one rule file, or of a document beside it
+
+Source: TypeAlias = Literal["file", "installed", "shipped", "given"]
+
+
+class Origin(Struct, frozen=True):
+    """Where something was read, and what: `sha256` is that of the very bytes that are used, in hex, if known.
+
+    `path`: of a `file` as it was opened; of what is `installed` as `PACKAGE/FILE`; of what ships with
+    callgate its name in the folder of packs; of a text that the host `given` what it is called.
+    `distribution`: the installed distribution and its version, `acme-rules 1.0`.
+    """
+
+    source: Source
+    path: str
+    sha256: str = ""
+    distribution: str = ""
+
+    @property
+    def place(self) -> str:
+        """For a person: the path between backticks, and whose file it is."""
+        if self.source == "shipped":
+            return f"`{self.path}` (ships with callgate)"
+        if self.source == "installed":
+            return f"`{self.path}` (installed by {self.distribution or 'an unnamed distribution'})"
+        return f"`{self.path}`"
 
 
 class RuleText(Struct, frozen=True):
     """The text of a rule file, what diagnostics call it, and the folder in which it may look things up.
 
-    `shipped`: it comes with this release, which has run its tests.
+    `shipped`: it comes with this release, which has run its tests. `origin`: None for a text that was
+    never read from a file, and otherwise without a hash; `data`: the bytes that were read.
     """
 
     text: str
     file: str
     folder: str | os.PathLike[str] | None = None
     shipped: bool = False
+    origin: Origin | None = None
+    data: bytes | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was read, for a person."""
+        return self.origin.place if self.origin is not None else f"`{self.file}`"
 
 
 class PackError(CallgateError):
-    """A pack or rule file that cannot be found or read; the message names it and where was looked."""
+    """A pack or file that cannot be found, read or used; the message names it and where was looked.
+
+    `code`: that of the diagnostic which says so. `help`: what to do, or nothing.
+    """
+
+    def __init__(self, message: str, code: str = "G505", help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.help = help
+
+    def __reduce__(self) -> tuple[type[PackError], tuple[str, str, str]]:
+        return (type(self), (str(self), self.code, self.help))
 
 
 def read_rule_file(
@@ -36,25 +81,41 @@ def read_rule_file(
         PackError: it is not there, is no UTF-8 text, or is too large.
     """
     name = shown or os.fspath(path)
+    return rule_text(read_bytes(path, name), name, path, Origin("file", os.fspath(path)), shipped=shipped)
+
+
+def read_bytes(path: str | os.PathLike[str], shown: str, largest: int = LARGEST) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        PackError: it cannot be read, or is too large.
+    """
     try:
         with open(path, "rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise PackError(f"{name}: cannot be read: {error.strerror or error}") from None
-    return rule_text(data, name, os.path.dirname(path), shipped=shipped)
+            data = stream.read(largest + 1)
+    except (OSError, ValueError) as error:  # a ValueError is a name with NUL in it
+        raise PackError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > largest:
+        raise PackError(f"{shown}: is larger than {largest} bytes")
+    return data
 
 
 def rule_text(
-    data: bytes, name: str, folder: str | os.PathLike[str] | None, *, shipped: bool = False
+    data: bytes, shown: str, path: str | os.PathLike[str], origin: Origin, *, shipped: bool = False
 ) -> RuleText:
-    """The text of a rule file.
+    """The bytes of a rule file as its text.
 
     Raises:
-        PackError: it is no UTF-8 text, or too large.
+        PackError: it is no UTF-8 text.
     """
-    if len(data) > LARGEST:
-        raise PackError(f"{name}: is larger than {LARGEST} bytes")
     try:
-        return RuleText(data.decode("utf-8-sig"), name, folder, shipped)
+        return RuleText(data.decode("utf-8-sig"), shown, os.path.dirname(path), shipped, origin, data)
     except UnicodeDecodeError as error:
-        raise PackError(f"{name}: is no UTF-8 text, at byte {error.start}") from None
+        raise PackError(f"{shown}: is no UTF-8 text, at byte {error.start}") from None
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of bytes, 64 hex digits."""
+    from hashlib import sha256  # a start with kept rules does without
+
+    return sha256(data).hexdigest()

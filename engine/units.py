@@ -49,6 +49,7 @@ class Unit(Struct):
     uses: list[Unit] = field(default_factory=list)  # wherever they count
     named_families: list[Word | Text] = field(default_factory=list)  # after `for`, at file level
     newer: bool = False  # written for versions after this one too
+    requires: str | None = None  # the versions of callgate that it was written for
 
     @property
     def file(self) -> str:

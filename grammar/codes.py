@@ -447,13 +447,13 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G702": Code(
             "unknown setting",
-            "A deployment file has a setting that there is not; the nearest one is proposed. `docs/deployments.md` "
-            "lists them.",
+            "A deployment file has a setting that there is not; the nearest one is proposed, and "
+            "`docs/deployments.md` lists them.",
         ),
         "G703": Code(
             "setting missing",
-            "A deployment states its `default`: what becomes of calls that no `allow` and no `ask` fits. A `log` "
-            "says where it goes, in `to`.",
+            "A deployment states its `default`: what becomes of calls that no `allow` and no `ask` fits. "
+            "A `log` says where it goes, in `to`.",
         ),
         "G704": Code(
             "wrong value of a setting",
@@ -461,13 +461,13 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G705": Code(
             "environment variable",
-            "`${NAME}` needs a variable of this name in the environment; `${NAME:-default}` does not. Nothing else "
-            "is expanded.",
+            "`${NAME}` needs a variable of this name in the environment; `${NAME:-default}` does not. "
+            "Nothing else is expanded.",
         ),
         "G706": Code(
             "a file of a deployment",
-            "A file or pattern that a deployment names fits nothing, or cannot be read. Paths are relative to the "
-            "folder of the deployment file.",
+            "A file or pattern that a deployment names fits nothing, or cannot be read. Paths are relative "
+            "to the folder of the deployment file.",
         ),
         "G105": Code(
             "said twice",
@@ -508,7 +508,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "one tool `call {…}` is enough; elsewhere write `call TOOL {…}`.",
         ),
         "G503": Code(
-            "pack stands first", '`pack NAME "VERSION"` is the first statement of a file, and stands once.'
+            "pack stands first",
+            '`pack NAME "VERSION"` is the first statement of a file, and stands once. In a folder of '
+            "packs, and in a folder that becomes a wheel, every file has it.",
         ),
         "G504": Code(
             "only at the top",
@@ -531,10 +533,54 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G509": Code(
             "no such pack",
-            "`use NAME` finds no pack of this name among those that the caller named, in the folder of "
-            "the file, installed, or shipped.",
+            "There is no pack of this name among those that the caller named, in the folder of the file "
+            "that uses it, installed, or shipped. The help names the nearest one. A path (`./kimi.gate`, "
+            "`./packs`) has a `/` in it or ends in `.gate`; all else is a name.",
         ),
-        "G510": Code("version out of range", 'The pack that `use NAME "SPEC"` finds has another version.'),
+        "G510": Code(
+            "version out of range",
+            'The pack that `use NAME "SPEC"` or `NAME@SPEC` finds has another version. The message says '
+            "which is there and which is wanted, the help where it is. The first pack of a name that is "
+            "found counts; no other is looked for because of its version.",
+        ),
+        "G511": Code(
+            "two packs of one name",
+            "One name leads to two packs with different texts: two installed distributions offer it, two "
+            "named folders hold it, or rule files in two folders each have one beside them. Which one "
+            "counted would be chance. Keep one, rename one, or name the one that is meant by its path; "
+            "packs that are named come before all others.",
+        ),
+        "G512": Code(
+            "pack of another name",
+            "A file is found under one name and says another: `kimi.gate` begins with `pack kimi-k2 …`. A"
+            " pack is called what its file is called. Rename the one or the other.",
+        ),
+        "G513": Code(
+            "changed since it was locked",
+            "The bytes of a file are not those that `callgate.lock` holds. Look at what changed; if it is"
+            " meant, run `callgate lock`.",
+        ),
+        "G514": Code(
+            "not in the lock",
+            "A file is to be read that `callgate.lock` does not hold: it came after the lock was written,"
+            " or is found before the one that was locked. Take it away, or run `callgate lock` if it is "
+            "meant.",
+        ),
+        "G515": Code(
+            "in the lock and not read",
+            "`callgate.lock` holds a file that is not read any more: it is gone, or nothing names it. Put"
+            " it back, or run `callgate lock` if it is meant.",
+        ),
+        "G516": Code(
+            "other version than locked",
+            "A pack has another name or version than `callgate.lock` holds. Put the locked version back, "
+            "or run `callgate lock` if the change is meant.",
+        ),
+        "G517": Code(
+            "unusable lock",
+            "`callgate.lock` cannot be read: it is not there, is damaged, or was written by a newer "
+            "callgate. `callgate lock` writes it anew.",
+        ),
         "G112": Code(
             "pattern without linear time",
             "A `pattern` in the tool's schema has look-around or back-references, which the linear engine "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 def reload_on_hangup(deployment: Deployment) -> None:
     """From now on SIGHUP loads it anew, where the system has that signal."""
+    logging.getLogger("callgate").addHandler(logging.NullHandler())  # it is said here
     if not hasattr(signal, "SIGHUP"):
         return
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ._terminal import Unusable
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ...grammar.ast import Json
     from ..definitions import Tools
     from ..loading import Checked
+    from ..packs import Library
     from ..ruletext import RuleText
+
+_OPERATORS = ("<", ">", "=", "!", "^", "~")  # which a part of a range may begin with
 
 
 def add_rules(parser: ArgumentParser) -> None:
@@ -27,13 +30,19 @@ def add_rules(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME,…",
-        help="packs that come before the rules: names, paths, or `shipped` for all that ship",
+        help="packs that come before the rules: names (`kimi`, `kimi@^1.2`), files, folders, or `shipped`",
     )
 
 
 def pack_names(namespace: Namespace) -> list[str]:
     """The packs of `--packs`, in order."""
-    names = [name.strip() for given in namespace.packs for name in given.split(",")]
+    names: list[str] = []
+    for given in namespace.packs:
+        for number, part in enumerate(given.split(",")):
+            if number and "@" in names[-1] and part.lstrip()[:1] in _OPERATORS:  # `kimi@>=1.2,<2` is one
+                names[-1] += f",{part.strip()}"
+            else:
+                names.append(part.strip())
     if "" in names:
         raise Unusable("--packs: a name is empty")
     return names
@@ -94,9 +103,15 @@ def rule_texts(given: Iterable[str]) -> tuple[list[RuleText], list[str]]:
 
 
 def checked_rules(
-    texts: list[RuleText], namespace: Namespace, *, strict: bool, tools: Tools | None = None
+    texts: list[RuleText],
+    namespace: Namespace,
+    *,
+    strict: bool,
+    tools: Tools | None = None,
+    library: Library | None = None,
+    tests: bool = True,
 ) -> Checked:
-    """Compile the rules and run their tests.
+    """Compile the rules, over `--packs` or a library that was made of them, and run their tests.
 
     Raises:
         Unusable: the tools of `--tools` cannot be used.
@@ -105,26 +120,27 @@ def checked_rules(
     from ..loading import check_rules
 
     try:
-        return check_rules(texts, tools=tools, packs=pack_names(namespace), strict=strict)
+        packs = library or pack_names(namespace)
+        return check_rules(texts, tools=tools, packs=packs, strict=strict, tests=tests)
     except SchemaError as error:
         raise Unusable(f"--tools {namespace.tools}: {error}") from None
 
 
-def read_tools_file(name: str | None) -> Tools | None:
-    """The document of `--tools`, not yet compiled.
+def read_tools_file(name: str | None, note: Callable[[str, bytes], None] | None = None) -> Tools | None:
+    """The document of `--tools`, not yet compiled. `note` is told its path and its bytes.
 
     Raises:
         Unusable: it cannot be read, or is neither a mapping nor a list.
     """
     if name is None:
         return None
-    document = read_document(name, "--tools")
+    document = read_document(name, "--tools", note)
     if not isinstance(document, dict | list):
         raise Unusable(f"--tools {name}: tools are a mapping of names to schemas, or a list of definitions")
     return document  # type: ignore[return-value]
 
 
-def read_document(name: str, setting: str) -> Json:
+def read_document(name: str, setting: str, note: Callable[[str, bytes], None] | None = None) -> Json:
     """A JSON file, or a YAML file where the name says so, as a value of the JSON domain.
 
     Raises:
@@ -135,6 +151,8 @@ def read_document(name: str, setting: str) -> Json:
     try:
         with open(name, "rb") as stream:
             data = stream.read(LARGEST + 1)
+        if note is not None and len(data) <= LARGEST:
+            note(name, data)
         return decode_document(data, name)
     except OSError as error:
         raise Unusable(f"{setting} {name}: cannot be read: {error.strerror or error}") from None

@@ -53,7 +53,8 @@ def _kept(texts: list[RuleText], namespace: Namespace, tools: Tools | None) -> K
     today = datetime.now(UTC).date()  # a `disable … until` ends on a day
     program = [sys.version, list(_modules()), list(_installed())]
     given = [[each.text, each.file, str(each.folder)] for each in texts]
-    return Kept(name, [program, str(today), packs, given, tools, coloured])
+    inside = [sorted(os.listdir(each)) for each in packs if os.path.isdir(each)]  # a file may have come
+    return Kept(name, [program, str(today), packs, inside, given, tools, coloured])
 
 
 def _modules() -> Iterator[tuple[str, int, int]]:

@@ -1,0 +1,111 @@
+"""How packs are named by a caller: `shipped`, `kimi`, `kimi@^1.2`, a file, a folder, or texts by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from ..grammar.diagnostics import Diagnostic
+from ..rules.versions import check_spec
+from .offered import shipped_names
+from .ruletext import PackError
+
+SHIPPED = "shipped"
+Packs: TypeAlias = "str | PathLike[str] | Iterable[str | PathLike[str]] | Mapping[str, str]"
+
+
+class Named(Struct, frozen=True):
+    """A pack that comes before the rules. `spec`: the versions that are wanted. `part`: one of a folder."""
+
+    name: str
+    spec: str | None = None
+    part: bool = False
+
+
+class NamedPacks(Struct, frozen=True):
+    """What a caller named: the order, texts and paths by name (several where folders hold one name twice)."""
+
+    first: list[Named] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    wrong: list[Diagnostic] = field(default_factory=list)
+
+
+def named_packs(given: Packs | None, folder: str | PathLike[str] | None = None) -> NamedPacks:
+    """Read what a caller named. Relative paths are relative to `folder`, or to the current one.
+
+    Raises:
+        PackError: it is of another type. What is wrong with single names is in `wrong`.
+    """
+    found = NamedPacks()
+    if isinstance(given, Mapping):
+        for name, text in given.items():
+            if not isinstance(name, str) or not isinstance(text, str):
+                raise PackError("packs by name are a mapping of texts to texts")
+            found.texts[name] = text
+            found.first.append(Named(name))
+        return found
+    entries = [given] if isinstance(given, str | PathLike) else () if given is None else given
+    if not isinstance(entries, Iterable) or isinstance(entries, bytes | bytearray):
+        raise PackError(f"packs are names, paths or texts by name, not `{type(given).__name__}`")
+    for entry in entries:
+        if isinstance(entry, PathLike) and isinstance(entry.__fspath__(), str):
+            _path(found, os.fspath(entry), folder)
+        elif not isinstance(entry, str):
+            raise PackError(f"a pack is a name or a path, not `{type(entry).__name__}`")
+        elif entry == SHIPPED:
+            found.first.extend(Named(name) for name in shipped_names())
+        elif is_path(entry):
+            _path(found, entry, folder)
+        else:
+            _name(found, entry)
+    return found
+
+
+def is_path(entry: str) -> bool:
+    """Is a pack named by a path, and not by its name?"""
+    return "/" in entry or "\\" in entry or entry.endswith(".gate") or entry in (".", "..")
+
+
+def _name(found: NamedPacks, entry: str) -> None:
+    name, at, spec = entry.partition("@")
+    if at:
+        try:
+            check_spec(spec)
+        except ValueError as error:
+            help_ = "write it as in `kimi@^1.2`"
+            found.wrong.append(Diagnostic("G502", f"`{entry[:64]}`: {error}", help=help_, file="<packs>"))
+            return
+    found.first.append(Named(name, spec if at else None))
+
+
+def _path(found: NamedPacks, entry: str, folder: str | PathLike[str] | None) -> None:
+    path = Path(entry) if folder is None else Path(folder, entry)
+    if not os.path.isdir(path):
+        _file(found, str(path), part=False)
+        return
+    try:
+        inside = sorted(each for each in os.listdir(path) if each.endswith(".gate") and each[0] != ".")
+    except OSError as error:
+        message = f"the folder `{path}` cannot be read: {error.strerror or error}"
+        found.wrong.append(Diagnostic("G505", message, file="<packs>"))
+        return
+    files = [path / name for name in inside if not os.path.isdir(path / name)]
+    if not files:
+        message = f"the folder `{path}` holds no *.gate file"
+        found.wrong.append(Diagnostic("G509", message, help="name a folder of packs", file="<packs>"))
+    for each in files:
+        _file(found, str(each), part=True)
+
+
+def _file(found: NamedPacks, path: str, *, part: bool) -> None:
+    name = Path(path).stem
+    paths = found.paths.setdefault(name, [])
+    if path not in paths:
+        paths.append(path)
+    found.first.append(Named(name, None, part))
