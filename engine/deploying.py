@@ -83,13 +83,15 @@ class Files:
         self._read: dict[str, bytes | None] = {}
         self._patterns: dict[str, list[str]] = {}
         self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
+        self._first: dict[str, _Sign | None] = {}  # when they were read
+        self._torn = False  # two readings of one file gave two texts
 
     def read(self, path: str | Path) -> bytes:
         """The bytes of a file, the same each time. Raises OSError."""
         name = str(path)
         if self._read.get(name) is None:
             self._read[name] = None
-            sign = _sign(name)
+            sign = self._first[name] = _sign(name)
             self._read[name] = _bytes(name)
             self._note(name, sign)
         found = self._read[name]
@@ -105,8 +107,13 @@ class Files:
     def saw(self, seen: Mapping[str, str | None]) -> None:
         """Note what somebody else read, or found missing."""
         for path, text in seen.items():
-            if self._read.get(path) is None:
-                self._read[path] = None if text is None else text.encode("utf-8", "surrogatepass")
+            data = None if text is None else text.encode("utf-8", "surrogatepass")
+            known = self._read.get(path)
+            if known is not None:
+                self._torn = self._torn or data is None or known.removeprefix(_BOM) != data.removeprefix(_BOM)
+            elif path not in self._read or data is not None:
+                self._read[path] = data
+                self._first[path] = _sign(path)
 
     @property
     def digests(self) -> dict[str, str | None]:
@@ -119,6 +126,14 @@ class Files:
         found = {os.path.dirname(path) for path in (*self._read, *self._patterns)}
         found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
         return {each for each in found if each and glob.has_magic(each) is False and os.path.isdir(each)}
+
+    def settled(self) -> bool:
+        """Has nobody touched any of the files since they were read, not even to write the same again?"""
+        return (
+            not self._torn
+            and all(_sign(path) == sign for path, sign in self._first.items())
+            and self.unchanged()
+        )
 
     def unchanged(self) -> bool:
         """Are the files and the lists of files what they were when they were read?"""

@@ -434,7 +434,7 @@ class Deployment:
                 self._readings.abort()
                 found = error
             time.sleep(files.until_quiet(quiet))
-            if files.unchanged():
+            if files.settled():
                 if isinstance(found, DeploymentError):
                     raise found
                 return found

@@ -52,7 +52,7 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
 
 
 def _documents(units: list[Unit]) -> Iterator[tuple[Any, str]]:
-    """The JSON files that the rules and the tests of the last one look up, with the folders of their files."""
+    """The JSON files that the rules, and the last one's tests, look up, with the folders of their files."""
     for case, _ in units[-1].tests:
         if case.tools is not None:
             yield units[-1].source.folder, case.tools

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 
 import callgate
 from callgate import Deployment, DeploymentError
+from callgate.engine.cli.main import main
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GOOD = "tool read { alias /path from file_path }"
@@ -385,75 +389,168 @@ def test_sessions_are_kept_in_the_store_of_the_deployment(tmp_path: Path) -> Non
 # Under load
 
 
-def test_under_load_every_verdict_is_of_a_good_set(tmp_path: Path) -> None:
-    """Two threads check without pause, files are written in pieces, a third of them broken."""
-    names = ("a", "b", "c")
-    good = {
-        k: {f"rules/{n}.gate": f'tool read {{ deny "{n}{k}" when /path == "{n}" }}\n' for n in names}
-        for k in range(5)
-    }
-    digests = set()
-    for k, files in good.items():
-        deployment(tmp_path / f"good{k}", a="")
-        write(tmp_path / f"good{k}", files)
-        with callgate.load(tmp_path / f"good{k}/deployment.yaml") as one:
-            digests.add(one.digest)
-    assert len(digests) == 5
-    path = deployment(tmp_path / "live", a="")
-    write(tmp_path / "live", good[0])
-    wanted = int(os.environ.get("CALLGATE_RELOADS", "150"))
-    with callgate.load(path) as engine:
-        stop, faults, seen, calls = threading.Event(), [], set(), [0, 0]
+NAMES = ("a", "b", "c")
+WRITER = """
+import os, sys, time
+folder, locked = sys.argv[1], sys.argv[2] == "locked"
+number = 0
+print("ready", flush=True)
+while True:
+    number += 1
+    version = os.path.join(folder, f"good{number % 5}")
+    broken = number % 3 == 0
+    names = [f"rules/{name}.gate" for name in "abc"] + ["callgate.lock"] * locked
+    for name in names:
+        with open(os.path.join(version, name)) as stream:
+            text = stream.read()
+        if broken and name == "rules/b.gate":
+            text = "tool read { alias /path form x }"
+        with open(os.path.join(folder, "live", name), "w") as stream:
+            half = len(text) // 2
+            stream.write(text[:half])
+            stream.flush()
+            time.sleep(0.001)
+            stream.write(text[half:])
+    time.sleep(float(sys.argv[3]))
+"""
 
-        def checks(number: int) -> None:
+
+def versions(folder: Path, *, locked: bool) -> tuple[Path, set[str]]:
+    """Five good versions and one that is live; the digests of the good ones."""
+    digests = set()
+    for number in range(5):
+        files = {name: f'tool read {{ deny "{name}{number}" when /path == "{name}" }}' for name in NAMES}
+        path = deployment(folder / f"good{number}", **files)
+        if locked:
+            assert main(["lock", str(path)]) == 0
+        with callgate.load(path) as engine:
+            digests.add(engine.digest)
+    shutil.copytree(folder / "good0", folder / "live")
+    assert len(digests) == 5
+    return folder / "live/deployment.yaml", digests
+
+
+@pytest.mark.parametrize(
+    ("locked", "reloads", "quiet", "pause"), [(True, 1000, 10, 0.03), (False, 300, 100, 0.25)]
+)
+def test_under_load_every_verdict_is_of_a_good_set(
+    tmp_path: Path, locked: bool, reloads: int, quiet: int, pause: float
+) -> None:
+    """Two threads check without pause, files are written in pieces, a third of them broken."""
+    path, digests = versions(tmp_path, locked=locked)
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: {quiet}"))
+    stop, faults, seen, calls = threading.Event(), list[object](), set[str](), [0, 0]
+    with callgate.load(path) as engine:
+
+        def checks(thread: int) -> None:
             try:
                 while not stop.is_set():
-                    reasons = set()
-                    for name in names:
-                        verdict = engine.check("read", {"path": name})
-                        seen.add(verdict.engine)
-                        reasons.add((verdict.engine, (verdict.reason or "")[1:]))
-                    calls[number] += 3
                     by_set: dict[str, set[str]] = {}
-                    for digest, reason in reasons:
-                        by_set.setdefault(digest, set()).add(reason)
-                    faults.extend(each for each in by_set.values() if len(each) != 1)
+                    for name in NAMES:
+                        verdict = engine.check("read", {"path": name})
+                        by_set.setdefault(verdict.engine, set()).add((verdict.reason or "?")[1:])
+                    seen.update(by_set)
+                    calls[thread] += 1
+                    if any(len(reasons) != 1 for reasons in by_set.values()):
+                        faults.append(by_set)
             except Exception as error:
                 faults.append(error)
 
-        def writes() -> None:
-            number = 0
-            while not stop.is_set():
-                number += 1
-                files = dict(good[number % 5])
-                if number % 3 == 0:
-                    files["rules/b.gate"] = "tool read { alias /path form x }\n"
-                for name, text in files.items():
-                    with (tmp_path / "live" / name).open("w") as stream:
-                        stream.write(text[:20])
-                        stream.flush()
-                        time.sleep(0.001)
-                        stream.write(text[20:])
-                time.sleep(0.03)
-
         threads = [threading.Thread(target=checks, args=(number,)) for number in (0, 1)]
-        threads.append(threading.Thread(target=writes))
-        for thread in threads:
-            thread.start()
-        try:
-            while engine.status.loads + engine.status.failures < wanted:
-                engine.reload()
-        finally:
-            stop.set()
+        arguments = [sys.executable, "-c", WRITER, str(tmp_path), "locked" if locked else "free", str(pause)]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
             for thread in threads:
-                thread.join()
+                thread.start()
+            try:
+                while engine.status.loads + engine.status.failures < reloads:
+                    engine.reload()
+            finally:
+                stop.set()
+                writer.kill()
+                for thread in threads:
+                    thread.join()
         assert faults == []
         assert seen <= digests
         assert len(seen) > 1
-        assert engine.status.failures > wanted / 10
+        assert engine.status.failures > reloads / 10
+        assert engine.status.loads > reloads / 10
         assert min(calls) > 0
-        write(tmp_path / "live", good[1])
+        for name in ("rules/a.gate", "rules/b.gate", "rules/c.gate", *(["callgate.lock"] if locked else [])):
+            shutil.copy(tmp_path / "good1" / name, tmp_path / "live" / name)
+        status = engine.reload()
+        assert (status.error, status.stale_since) == (None, None)
+        assert status.digest in digests
+
+
+# A lock
+
+
+def lock(path: Path) -> None:
+    assert main(["lock", str(path)]) == 0
+
+
+def test_with_a_lock_nothing_else_is_loaded(tmp_path: Path) -> None:
+    head = "default: allow\npacks: [common]"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    lock(path)
+    with callgate.load(path) as engine:
+        good = engine.digest
+        write(tmp_path, {"rules/a.gate": GOOD + "\n# changed"})
+        assert "G513" in (engine.reload().error or "")
+        write(tmp_path, {"rules/a.gate": GOOD, "rules/b.gate": "tool read { allow }"})
+        assert "G514" in (engine.reload().error or "")
+        assert engine.digest == good
+        (tmp_path / "rules/b.gate").unlink()
         assert engine.reload().error is None
+        write(tmp_path, {"tools.json": json.dumps({"read": SCHEMA, "x": None})})
+        assert "tools.json" in (engine.reload().error or "")
+        lock(path)
+        assert engine.refresh().error is None
+
+
+def test_a_lock_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        lock(path)
+        assert engine.refresh().loads == 2
+        write(tmp_path, {"rules/a.gate": GOOD + "\n"})
+        assert engine.refresh().failures == 1
+        (tmp_path / "callgate.lock").unlink()
+        assert engine.refresh().error is None
+
+
+def test_a_lock_that_is_none_is_an_error(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    (tmp_path / "callgate.lock").write_bytes(b"\xff")
+    assert "G517" in str(refused(path))
+
+
+@pytest.mark.parametrize(
+    ("packs", "files", "code"),
+    [
+        ("[common@^9]", {}, "G510"),
+        ("[nowhere]", {}, "G509"),
+        (
+            "[./one.gate, ./two/one.gate]",
+            {"one.gate": 'pack one "1.0.0"', "two/one.gate": 'pack one "2.0.0"'},
+            "G511",
+        ),
+        ("[./one.gate]", {"one.gate": 'pack other "1.0.0"'}, "G512"),
+    ],
+)
+def test_packs_that_cannot_be_used_leave_the_last_good_set(
+    tmp_path: Path, packs: str, files: dict[str, str], code: str
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        good = engine.digest
+        write(tmp_path, files)
+        path.write_text(path.read_text() + f"packs: {packs}\n")
+        status = engine.reload()
+        assert code in (status.error or "")
+        assert (status.digest, status.failures) == (good, 1)
 
 
 def test_a_deployment_can_be_closed_twice_and_still_gives_verdicts(tmp_path: Path) -> None:
