@@ -109,19 +109,21 @@ def _as_call(data: bytes | None) -> bytes | None:
     from ...rules.strictjson import JsonError, decode
     from ._lines import BadLine
 
-    if data is None or b'"outcome"' not in data:
+    if data is None or not (b'"outcome"' in data or b'"log"' in data):
         return data
     try:
         line: Any = decode(data.decode())
     except (JsonError, UnicodeDecodeError):
         return data
+    if type(line) is dict and "log" in line and "tool" not in line:
+        raise BadLine("values", "a note of the log itself")
     if type(line) is not dict or "outcome" not in line:
         return data
     if "before" not in line:
-        raise BadLine("values", "the log holds no values")
-    text = type(line["before"]) is str
+        raise BadLine("values", "the log holds no values of it")
     call = {"id": line.get("call"), "tool": line.get("tool"), "model": line.get("model")}
-    call["arguments_text" if text else "arguments"] = line["before"]
+    call["stop_reason"] = line.get("stop_reason")
+    call["arguments_text" if line.get("text") else "arguments"] = line["before"]
     return json.dumps(call, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

@@ -189,8 +189,16 @@ def test_diff_reads_deployments_and_decision_logs(command: Command, tmp_path: Pa
     new = deployment(tmp_path / "new", head="default: deny", a=NEW)
     log = [
         {"time": "x", "outcome": "denied", "call": "1", "tool": "read", "before": {"path": "/etc/a"}},
-        {"time": "x", "outcome": "repaired", "call": "2", "tool": "read", "before": '{"fp": "/b"}'},
+        {
+            "time": "x",
+            "outcome": "repaired",
+            "call": "2",
+            "tool": "read",
+            "text": True,
+            "before": '{"fp": "/b"}',
+        },
         {"time": "x", "outcome": "valid", "call": "3", "tool": "read", "before_digest": "abc"},
+        {"log": "lost", "count": 3},
     ]
     file = tmp_path / "log.jsonl"
     file.write_text("".join(json.dumps(each) + "\n" for each in log) + '{"time": "torn')
@@ -198,7 +206,8 @@ def test_diff_reads_deployments_and_decision_logs(command: Command, tmp_path: Pa
     assert status == 1
     assert "repaired → denied: read (2)" in out
     assert "1 line skipped: no call (syntax)" in err
-    assert "1 line skipped: the log holds no values" in err
+    assert "1 line skipped: the log holds no values of it" in err
+    assert "1 line skipped: a note of the log itself" in err
 
 
 @pytest.mark.parametrize(
