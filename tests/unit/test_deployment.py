@@ -434,7 +434,11 @@ def versions(folder: Path, *, locked: bool) -> tuple[Path, set[str]]:
     ("locked", "reloads", "quiet", "pause"), [(True, 1000, 10, 0.03), (False, 300, 100, 0.25)]
 )
 def test_under_load_every_verdict_is_of_a_good_set(
-    tmp_path: Path, locked: bool, reloads: int, quiet: int, pause: float
+    tmp_path: Path,
+    locked: bool,
+    reloads: int,
+    quiet: int,
+    pause: float,
 ) -> None:
     """Two threads check without pause, files are written in pieces, a third of them broken."""
     path, digests = versions(tmp_path, locked=locked)
