@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
-from .shown import LINES, is_cut, unseen
+from .relevance import composed
+from .shown import LINES, places, unseen
 
 ALL = ""  # in the place of pieces: every one
 _LEAST, _WORD = (
     3,
     6,
 )  # characters of a piece, of one word, that is looked for without regard to case and quotes
-_DROPPED = re.compile(r"[\s\"'`\\]+")
-_NUMBER = r"[0-9]{1,9} ?[:|→│\t-]"
+_DROPPED = re.compile(r"[\s\"'`\\=,;]+")
+_NUMBERED = re.compile(r"[ \t]{0,64}+(?:[^:\s][^:\n\t ]{0,4095}+:)?[ \t]{0,64}+[0-9]{1,9}+ ?[:|→│\t-]")
 _DEEPEST = 4096
 
 
 def texts_of(arguments: Any) -> Iterator[str]:
-    """Every text in a call's arguments, its keys among them; at most some thousand."""
+    """Every text in a call's arguments, its keys, numbers and words among them; at most some thousand."""
     todo = [arguments]
     for _ in range(_DEEPEST):
         if not todo:
@@ -35,6 +38,10 @@ def texts_of(arguments: Any) -> Iterator[str]:
             todo.extend(reversed(here.values()))
         elif type(here) is list:
             todo.extend(reversed(here))
+        elif type(here) is bool or here is None:
+            yield {True: "true", False: "false", None: "null"}[here]
+        elif type(here) is float or (type(here) is int and here.bit_length() < 128):
+            yield str(here)
 
 
 def echoed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
@@ -42,23 +49,33 @@ def echoed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
     different = list(dict.fromkeys(pieces))
     if not different:
         return []
-    said = list(texts)
-    apart, together = "\n".join(said), _plain("".join(said))
-    missing = frozenset(unseen(different, apart))
+    said = [spelled for text in texts for spelled in _spellings(text)]
+    apart, together = "\n".join(said).casefold(), _plain("".join(said))
     found: list[str] = []
     for piece in different:
-        plain = _plain(piece)
-        if piece not in missing or (
-            len(plain) >= (_WORD if plain.isalnum() else _LEAST) and plain in together
-        ):
-            found.append(piece)
-            if re.search(rf"[0-9][:|→│-]?{re.escape(plain)}", together) is not None:
-                return [ALL]
+        folded, plain = piece.casefold(), _plain(piece)
+        least = _WORD if plain.isalnum() else _LEAST
+        if unseen((folded,), apart) and (len(plain) < least or plain not in together):
+            continue
+        found.append(piece)
+        if re.search(rf"[0-9] ?[:|→│\t-][ \t\"']*{re.escape(folded)}", apart) is not None:
+            return [ALL]
+        if plain and re.search(rf"[0-9][:|→│-]{re.escape(plain)}", together) is not None:
+            return [ALL]
     return found if len(found) <= LINES else [ALL]
 
 
+def _spellings(text: str) -> Iterator[str]:
+    """A text, and what it is where somebody decodes it."""
+    yield composed(text)
+    if "%" in text:
+        yield unquote(text)
+    if "&" in text:
+        yield unescape(text)
+
+
 def without_echoes(pieces: Iterable[str], text: str, said: frozenset[str]) -> tuple[str, ...]:
-    """The pieces that a result does not show; what the call itself said has to be a numbered line."""
+    """The pieces that a result does not show; what the call itself said has to stand in a numbered line."""
     kept = tuple(pieces)
     if ALL in said:
         return kept
@@ -71,6 +88,7 @@ def _plain(text: str) -> str:
 
 
 def _is_numbered(piece: str, text: str) -> bool:
-    rest = "" if is_cut(piece) else r"\s*$"
-    line = rf"^[ \t]*(?:[^\s:][^:\n]{{0,4095}}+:)?[ \t]*{_NUMBER}[ \t]*{re.escape(piece)}{rest}"
-    return re.search(line, text, re.MULTILINE) is not None
+    """Does it stand in a line that begins with a number, as `grep -n` and `cat -n` print them?"""
+    return any(
+        _NUMBERED.match(text, text.rfind("\n", 0, at) + 1, at) is not None for at in places(piece, text)
+    )

@@ -17,6 +17,8 @@ _FAILED = re.compile(
     r"|(?:the )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds)|invalid arguments?\b"
     r"|(?:process )?exit(?:ed with)?(?: code| status)?:? {0,8}-?[1-9]"
     r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
+    r"|file path must be\b|this file has not changed\b|the tool execution failed\b"
+    r"|\[request interrupted\b|(?:the )?user doesn't want\b"
     r"|mcp error\b|(?:request|operation|tool) (?:timed out|failed|aborted|cancelled|canceled)\b"
     r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted)\b"
     r"|no (?:match(?:es)?|results?|files)\b(?:[^\n:]{0,64}\Z| found\b)"
@@ -26,18 +28,25 @@ _FAILED = re.compile(
     re.MULTILINE,
 )
 _BROKEN = re.compile(r": (?:No such file or directory|Is a directory|Permission denied)$", re.MULTILINE)
-# What a tool that runs commands says of their end, at the head of a line.
+# What a tool that runs commands says of their end, at the head of a line, or that there was none.
 _ENDED = re.compile(
-    r"^[\s\[(<]{0,8}(?:the )?(?:command |process |task )?(?:completed |finished |failed |ended )?"
-    r"(?:exited )?(?:with )?(?:exit )?(?:code|status)\b:? {0,8}-?[1-9]",
+    r"^[\s\[(<]{0,8}+(?:(?:the )?(?:command |process |task )?(?:completed |finished |failed |ended )?"
+    r"(?:(?:exited |exit )(?:with )?(?:non-zero )?(?:exit )?(?:status )?(?:code|status)?|with (?:exit )?code)"
+    r":? {0,8}+-?[1-9]|exit_code>-?[1-9]"
+    r"|(?:the )?(?:command|process|task) (?:is )?(?:still )?running\b|(?:command |process )?(?:was )?"
+    r"(?:aborted|cancelled|canceled|interrupted|killed|timed out)\b(?: by | after |$))",
     re.MULTILINE | re.IGNORECASE,
 )
+_HEADING = re.compile(r"\s*+\[[^\]\n]{1,255}\][^\n]{0,32}:[ \t]*\n?")
 _NOTHING = re.compile(
     r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
     r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
     r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
 )
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
+_MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
+_FINE = range(200, 300)  # of HTTP
+_STOPPED = ("interrupted", "timed_out", "timedOut", "cancelled", "canceled", "aborted", "killed")
 _INSIDE = ("metadata", "structuredContent", "structured_content", "result", "output")  # where codes are, too
 _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "denied"})
 
@@ -52,9 +61,13 @@ def has_failed(value: Any, text: str, *, many: bool = False, command: bool = Fal
 
     `many`: one line of it is enough. `command`: a command ran, whose end the text may tell.
     """
-    if type(value) is dict and any(map(_tells_failure, _objects(value))):
+    told = type(value) is dict and any(exit_code(each) is not None for each in _objects(value))
+    if type(value) is dict and any(_tells_failure(each, command) for each in _objects(value)):
         return True
-    if _FAILED.match(text) is not None or (command and _ENDED.search(text) is not None):
+    heading = _HEADING.match(text) if text[:1] == "[" else None
+    if _FAILED.match(text) is not None or (heading and _FAILED.match(text, heading.end()) is not None):
+        return True
+    if command and not told and _ENDED.search(text) is not None:
         return True
     if not many:
         return False
@@ -69,7 +82,7 @@ def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield inside
 
 
-def _tells_failure(value: dict[str, Any]) -> bool:
+def _tells_failure(value: dict[str, Any], command: bool) -> bool:
     if value.get("isError") or value.get("is_error") or value.get("error"):
         return True
     if value.get("success") is False or value.get("ok") is False:
@@ -77,14 +90,19 @@ def _tells_failure(value: dict[str, Any]) -> bool:
     state = value.get("status")
     if type(state) is str and state.lower() in _BAD_STATES:
         return True
+    if any(value.get(key) for key in _STOPPED):
+        return True
     if any(_is_bad_code(value[key]) for key in _CODES if key in value):
+        return True
+    codes = (value.get(key) for key in _MORE_CODES) if command else ()
+    if (command and value.get("signal")) or any(_is_bad_code(each) and each not in _FINE for each in codes):
         return True
     return bool(value.get("stderr")) and not value.get("stdout")
 
 
 def _is_bad_code(code: Any) -> bool:
     if type(code) is str:
-        return code.strip() not in ("", "0")
+        return code.strip().lstrip("-").isdigit() and code.strip() != "0"
     return type(code) in (int, float) and code != 0
 
 

@@ -193,8 +193,8 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
     grounds = False
     if step.get("mutating"):
         named = [(short_key(each.name, cwd), each) for each in written(args)]
-        change_started(core, tool if type(tool) is str else "", named)
-        change_ended(core, [key for key, _ in named], ok=ok)
+        change_started(core, tool if type(tool) is str else "", named, cwd, unnamed=not named)
+        change_ended(core, [key for key, _ in named], unnamed=not named, ok=ok)
         state.last_mutation_step = state.current_step
     else:
         texts = tuple(leaves(args))

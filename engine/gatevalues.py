@@ -13,7 +13,7 @@ import msgspec
 from .errors import InputError
 from .shown import size_of
 
-NAME = 80  # bytes of a target's name, as JSON; a longer one is known by its key alone
+NAME = 64  # bytes of a target's name, as JSON; a longer one is known by its key alone
 
 
 class Preset(msgspec.Struct, frozen=True):
@@ -45,8 +45,10 @@ class Target(msgspec.Struct, omit_defaults=True):
 
     `since`: the tick at which its last change ended; None while one runs, `running` of them. `seen`: it was
     read after that. `pieces`: what was written and not shown yet. Of changes that run: what they write
-    (`coming`), take away (`going`), whether one replaces everything (`whole`), and whether one of them came
-    back with a good result (`landed`).
+    (`coming`), take away (`going`, as whole `lines`, or at `every` place), whether one replaces everything
+    (`whole`), and whether one of them came back with a good result (`landed`). `above`: digests of the
+    folders of a name that is not kept whole. `told`: a look said what was written, so a search may only
+    repeat it.
     """
 
     name: str
@@ -57,7 +59,11 @@ class Target(msgspec.Struct, omit_defaults=True):
     coming: tuple[Piece, ...] = ()
     going: tuple[Piece, ...] = ()
     whole: bool = False
+    lines: bool = False
+    every: bool = False
     landed: bool = False
+    told: bool = False
+    above: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +106,8 @@ class Pending(msgspec.Struct, omit_defaults=True):
     """A call that was let through and has no result yet.
 
     `since`: the tick at which it started; `moves`: the starts and ends of changes until then, 0 where the
-    state was not a certain one. `changes`: it may change something. `named`: keys of what it touches.
+    state was not a certain one. `changes`: it may change something, and something `unnamed`. `named`: keys of
+    what it touches.
     `relevant`: its arguments touch something of a claim; else its result may, where it is `trusted`: a
     tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
     with names. `exempt`: its result counts again and again. `known`: stands for the arguments that the schema
@@ -112,6 +119,7 @@ class Pending(msgspec.Struct, omit_defaults=True):
     since: Count = 0
     moves: Count = 0
     changes: bool = False
+    unnamed: bool = False
     named: list[str] = []
     relevant: bool = False
     trusted: bool = True

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from .echoes import without_echoes
+from .echoes import ALL, without_echoes
 from .errors import InputError
 from .failures import says_nothing
 from .gatevalues import NAME, Grounding, Pending, Preset, Target
@@ -30,6 +30,7 @@ TARGETS = 256  # changed targets of a turn
 _FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
 _DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
 _KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
+_FOLDERS = 24  # above a path whose name is not kept whole
 _TOKEN = 4096  # characters of a path
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
@@ -70,17 +71,19 @@ def started(state: Grounding) -> int:
     return state.tick
 
 
-def change_started(state: Grounding, tool: str, named: Sequence[tuple[str, Written]]) -> None:
+def change_started(
+    state: Grounding, tool: str, named: Sequence[tuple[str, Written]], cwd: Folded, *, unnamed: bool
+) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
-    `named`: keys of the targets, with what is written there.
+    `named`: keys of the targets, with what is written there. `unnamed`: it may change something else, too.
     """
     state.mutations += 1
     state.moves += 1
     state.active += 1
     state.grounded = state.verified = False
     state.signals = dict.fromkeys(state.signals, False)
-    if not named:
+    if unnamed:
         state.anything = -1
         state.running += 1
         state.unnamed = _shown_name(tool)
@@ -90,7 +93,7 @@ def change_started(state: Grounding, tool: str, named: Sequence[tuple[str, Writt
             state.others = True
             continue
         most = _most(state, key)
-        now = Target(_shown_name(one.name)) if known is None else known
+        now = Target(_shown_name(one.name), above=_above(one.name, cwd)) if known is None else known
         state.targets[key] = Target(
             now.name,
             None,
@@ -100,7 +103,11 @@ def change_started(state: Grounding, tool: str, named: Sequence[tuple[str, Writt
             sample((*now.coming, *one.pieces), most),
             sample((*now.going, *_gone(now, one)), most),
             now.whole or one.whole,
+            now.lines or one.lines,
+            now.every or one.every,
             now.landed,
+            now.told,
+            now.above,
         )
 
 
@@ -111,16 +118,15 @@ def _gone(target: Target, one: Written) -> tuple[str, ...]:
     return hitting(one.gone, (*target.pieces, *target.coming))
 
 
-def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
-    """Its result came: what starts from now on can show its effect. `named`: keys of the targets.
+def change_ended(state: Grounding, keys: Iterable[str], *, unnamed: bool, ok: bool) -> None:
+    """Its result came: what starts from now on can show its effect. `keys`: of the targets.
 
     What changes that failed would have written is not to be seen; that it was read still is.
     """
     state.tick += 1
     state.moves += 1
     state.active = max(0, state.active - 1)
-    keys = list(named)
-    if not keys:
+    if unnamed:
         state.running = max(0, state.running - 1)
         state.anything = -1 if state.running else state.tick
     for key in keys:
@@ -133,10 +139,26 @@ def change_ended(state: Grounding, named: Iterable[str], *, ok: bool) -> None:
             continue
         target.since = state.tick
         if target.landed:
-            one = Written(target.name, target.coming, target.going, target.whole)
+            one = Written(target.name, target.coming, target.going, target.whole, target.lines, target.every)
             target.pieces = joined(target.pieces, one, _most(state, key))
         target.coming = target.going = ()
-        target.whole = target.landed = False
+        target.whole = target.lines = target.every = target.landed = False
+
+
+def _above(name: str, cwd: Folded) -> str:
+    """Digests of the folders that a path lies in, where its name is not kept whole."""
+    if _shown_name(name) == name and Target(name).names:
+        return ""
+    folder, found = key_of(name, cwd), list[str]()
+    while "/" in folder and len(found) < _FOLDERS:
+        folder = folder.rpartition("/")[0]
+        found.append(_folder_mark(folder))
+    return "".join(found)
+
+
+def _folder_mark(folder: str) -> str:
+    digest = blake2b(folder.encode("utf-8", "surrogatepass"), digest_size=3).digest()
+    return b2a_base64(digest, newline=False).decode()
 
 
 def _shown_name(name: str) -> str:
@@ -169,16 +191,20 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
 def under(state: Grounding, named: Sequence[tuple[str, Written]], cwd: Folded) -> list[tuple[str, Written]]:
     """The targets that lie in folders that a call changes: it may have changed them."""
     keys = {key for key, _ in named}
-    folders = [f"{key_of(one.name, cwd).rstrip('/')}/" for _, one in named]
-    return (
-        [
-            (key, Written(each.name))
-            for key, each in state.targets.items()
-            if key not in keys and key_of(each.name, cwd).startswith(tuple(folders))
-        ]
-        if folders
-        else []
-    )
+    folders = [key_of(one.name, cwd).rstrip("/") for _, one in named] if state.targets else []
+    inside = tuple(f"{each}/" for each in folders)
+    marks = {_folder_mark(each) for each in folders}
+
+    def lies(each: Target) -> bool:
+        if each.above:
+            return any(each.above[at : at + 4] in marks for at in range(0, len(each.above), 4))
+        return key_of(each.name, cwd).startswith(inside)
+
+    return [
+        (key, Written(each.name))
+        for key, each in state.targets.items()
+        if folders and key not in keys and lies(each)
+    ]
 
 
 def observed(
@@ -254,9 +280,18 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
         if key in keys:
             target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
-        elif key in hits and not without_echoes(target.pieces, "\n".join(hits[key]), said):
+        elif (
+            key in hits and not target.told and not without_echoes(target.pieces, "\n".join(hits[key]), said)
+        ):
             target.seen, target.pieces = True, ()
     state.verified = not debts(state)
+
+
+def told(state: Grounding, pieces: Sequence[str]) -> None:
+    """A look says what was written: whoever keeps such texts could give them back as a search's lines."""
+    for each in state.targets.values():
+        if not each.told and any(piece == ALL or piece in each.pieces for piece in pieces):
+            each.told = True
 
 
 def unshown(state: Grounding) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import (
     And,
@@ -39,7 +40,7 @@ from .paths import Folded
 from .plan import is_named, matches_model
 from .relevance import composed, key_of
 from .selector import MISSING, get
-from .shellcall import in_folder, is_plain
+from .shellcall import Where, beside, inside, is_plain, runs_later, where
 from .shown import Written, leaves, written
 from .tools import Tool
 
@@ -52,6 +53,7 @@ class Seen(Struct, frozen=True):
     `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
     begin with the names of files of the working directory. `said`: texts that a command says in other words.
+    `unnamed`: it may change something that it does not name.
     """
 
     changes: bool
@@ -60,6 +62,7 @@ class Seen(Struct, frozen=True):
     trusted: bool = True
     search: bool = False
     said: tuple[str, ...] = ()
+    unnamed: bool = False
 
 
 class _Signal(Struct, frozen=True):
@@ -115,15 +118,19 @@ class Grounds:
         """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
             if is_named(name, tool):
-                return _command(arguments, segments)
+                return _command(arguments, segments, cwd)
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
+        place = where(arguments.items() if type(arguments) is dict else (), names=True)
         if not reading or self._is_listed("mutates", tool):
-            return Seen(True, written(arguments), ())
+            named = _placed(written(arguments), place)
+            return Seen(True, named, (), unnamed=not named)
         # What the tool does not know it does not look at.
-        named = written(part)
+        named = _placed(written(part), place)
         here = {key_of(".", cwd), "."}
         search = _asks(part) and all(key_of(each.name, cwd) in here for each in named)
-        return Seen(False, named, tuple(leaves(part)), True, search)
+        if place.unknown or (place.folder is not None and key_of(place.folder, cwd) not in here):
+            search = False
+        return Seen(False, () if place.unknown else named, tuple(leaves(part)), True, search)
 
     def is_shell(self, tool: str) -> bool:
         return any(is_named(name, tool) for name, _ in self._shells)
@@ -159,8 +166,9 @@ class Grounds:
 
     def shows(self, tool: str, arguments: Json, env: Env) -> list[int]:
         """The numbers of the `signal` statements that the call fits."""
-        if any(is_named(name, tool) and not is_plain(arguments, at) for name, at in self._shells):
-            return []  # what ran is not known
+        for name, at in self._shells:
+            if is_named(name, tool) and (not is_plain(arguments, at) or runs_later(arguments, at)):
+                return []  # what ran is not known, or what became of it
         return [
             number
             for number, each in enumerate(self._signals)
@@ -278,21 +286,35 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
     return here
 
 
-def _command(arguments: Json, segments: tuple[Segment, ...]) -> Seen:
+def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
     from .shell import is_search, mutates, reads, said, shows, targets
 
     command = get(arguments, segments)
     if type(command) is not str:
-        return Seen(True, (), ())
-    changes = mutates(command) or not is_plain(arguments, segments)
-    plain = targets(command) if changes else shows(command)
-    files = in_folder(plain, arguments, segments)
+        return Seen(True, (), (), unnamed=True)
+    place = where(beside(arguments, segments))
+    plain = is_plain(arguments, segments)
+    if mutates(command) or not plain:
+        files = inside(place, targets(command))
+        named = tuple(Written(composed(each)) for each in files)
+        return Seen(True, named, files, unnamed=place.unknown or not plain or not files)
+    # What lies above a folder may be seen through a link.
+    looked = () if place.unknown or runs_later(arguments, segments) else shows(command)
+    files = inside(place, (each for each in looked if place.folder is None or ".." not in each.split("/")))
     # What else a command prints may be what it was told to print.
     named = tuple(Written(composed(each)) for each in files)
-    search = not changes and files == plain and is_search(command)
-    texts = files if changes else reads(command)
-    return Seen(changes, named, texts, bool(files), search, () if changes else said(command))
+    at_home = place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd)
+    search = bool(looked) and at_home and is_search(command)
+    return Seen(False, named, reads(command), bool(files), search, said(command))
+
+
+def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:
+    """What is named, in the folder that the call names."""
+    if place.folder is None:
+        return named
+    names = inside(place, (each.name for each in named))
+    return tuple(replace(each, name=name) for each, name in zip(named, names, strict=True))
 
 
 def _asks(arguments: Json) -> bool:

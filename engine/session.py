@@ -27,6 +27,7 @@ from .gatevalues import Pending
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
+from .outputs import opened, printed
 from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
@@ -111,7 +112,6 @@ class Session:
         self._key = id or ""
         self._lock = RLock()
         self._busy = False
-        self._was_kept = False  # in the store
 
     @property
     def engine(self) -> Engine:
@@ -302,18 +302,15 @@ class Session:
             try:
                 if self._store is None:
                     return work()
-                answer = self._store.update(self._key, self._update(work, anew))
-                self._was_kept = True
-                return answer
+                return self._store.update(self._key, self._update(work, anew))
             finally:
                 self._busy = False
 
     def _update(self, work: Callable[[], T], anew: bool) -> Callable[[bytes | None], tuple[bytes | None, T]]:
         def change(data: bytes | None) -> tuple[bytes | None, T]:
-            if data is None and self._was_kept and not anew:
-                raise StoreError(
-                    f"session `{self._key[:64]}`", "the store has lost it; begin a turn with `user`"
-                )
+            if data is None and not anew:
+                where = f"session `{self._key[:64]}`"
+                raise StoreError(where, "the store does not have it, or has lost it; `user` begins it")
             self._state = State(turn=self._turn()) if data is None else memory.decode(data)
             self._stay()
             answer = work()
@@ -356,9 +353,9 @@ class Session:
         if seen.changes:
             named += grounding.under(ground, named, cwd)
         keys = list(dict.fromkeys(key for key, _ in named))
-        call.pending = pending = Pending(since, changes=seen.changes, named=keys)
+        call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
         if seen.changes:
-            grounding.change_started(ground, call.tool, named)
+            grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed)
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             pending.relevant = grounding.touched(ground, seen.texts, cwd)
@@ -367,6 +364,8 @@ class Session:
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
             pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
+            if not seen.search:
+                grounding.told(ground, pending.said)
         pending.signals = grounds.shows(verdict.tool, arguments, env)
         pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
         # A signal that was asked for while something changed is of no certain state.
@@ -380,12 +379,14 @@ class Session:
         grounds, ground = self._grounds(), self._state.turn.ground
         if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
             pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
-        text = value if type(value) is str else result_text(value)
         many, command = len(pending.named) > 1, grounds.is_shell(call.tool)
-        good = good and not has_failed(value, text, many=many, command=command)
+        value = opened(value) if command else value
+        text = printed(value) if command else result_text(value)
+        told = value if type(value) is str else text
+        good = good and not has_failed(value, told, many=many, command=command)
         unmoved = ground.moves == pending.moves
         if pending.changes:
-            grounding.change_ended(ground, pending.named, ok=good)
+            grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
         elif good:
             key = text if type(value) is str else result_key(value)
             cleaned = None if key is None else grounds.clean(pending.cleaners, key)

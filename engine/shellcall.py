@@ -1,19 +1,27 @@
 """What else than its command says what a call of a shell does: variables, a folder, another shell.
 
-Source: `docs/shell.md`, "The call".
+Source: `docs/grounding.md`, "What a change owes".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from ..grammar.ast import Json, Segment
 
 _FOLDERS = frozenset(
     {
         *("cwd", "workdir", "working_directory", "workingDirectory", "working_dir", "workingDir"),
-        *("directory", "dir", "dir_path", "dirPath", "folder", "path"),
+        *("directory", "dir", "dir_path", "dirPath", "folder", "path", "root", "base_path", "basePath"),
+    }
+)
+_ELSEWHERE = frozenset(
+    {
+        *("host", "hostname", "machine", "container", "container_id", "containerId", "remote", "server"),
+        *("ref", "branch", "revision", "commit", "commit_sha", "repo", "repository", "bucket"),
     }
 )
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
@@ -21,16 +29,25 @@ _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 _CHANGING = frozenset(
     {
         *("env", "environment", "env_vars", "envVars", "stdin", "input", "is_input", "args", "arguments"),
-        *("argv", "script", "prefix", "session", "session_id", "sessionId", "terminal_id", "terminalId"),
+        *("argv", "script", "prefix"),
     }
 )
+_HARMLESS = frozenset({"prefix_rule", "tags", "labels"})
+_LATER = frozenset({"run_in_background", "is_background", "isBackground", "background", "detach"})
 _NO = ("", "false", "no", "0")
+
+
+class Where(Struct, frozen=True):
+    """Where a call is at work: a `folder` (None: none is named), or `unknown`, where it is none of ours."""
+
+    folder: str | None = None
+    unknown: bool = False
 
 
 def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     """Does the command alone say what runs? Not with variables, input, more arguments, or another shell."""
-    for key, value in _beside(arguments, segments):
-        if not value or (type(value) is str and value.strip().lower() in _NO):
+    for key, value in beside(arguments, segments):
+        if _is_no(value) or key in _HARMLESS:
             continue
         if key in _SHELLS:
             if type(value) is not str or value.rpartition("/")[2] not in _KNOWN_SHELLS:
@@ -40,25 +57,36 @@ def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     return True
 
 
-def in_folder(files: tuple[str, ...], arguments: Json, segments: tuple[Segment, ...]) -> tuple[str, ...]:
-    """The files in the folder that the call says it runs in; () where that is not known."""
-    folders = {
-        value if type(value) is str else ""
-        for key, value in _beside(arguments, segments)
-        if key in _FOLDERS and value is not None
-    }
-    if not folders:
-        return files
-    folder = folders.pop()
-    if folders or not folder.startswith("/"):
-        return ()
+def runs_later(arguments: Json, segments: tuple[Segment, ...]) -> bool:
+    """Does it run in the background, so that its result is not what it comes to?"""
+    return any(key in _LATER and not _is_no(value) for key, value in beside(arguments, segments))
+
+
+def where(facts: Iterable[tuple[str, Any]], *, names: bool = False) -> Where:
+    """Where a call is at work, by what stands beside its command. `names`: beside the names of files."""
+    folders: set[str] = set()
+    for key, value in facts:
+        if key in _ELSEWHERE and not _is_no(value):
+            return Where(unknown=True)
+        if key not in _FOLDERS or (names and key in ("path", "dir", "directory", "folder")) or value is None:
+            continue
+        if type(value) is not str:
+            return Where(unknown=True)
+        folders.add(value.rstrip("/") if value.strip("/") else value[:1])
+    folders -= {"", "."}
+    if len(folders) > 1:
+        return Where(unknown=True)
+    return Where(folders.pop() if folders else None)
+
+
+def inside(place: Where, files: Iterable[str]) -> tuple[str, ...]:
+    """The files, seen from where the session is."""
     from .shelltargets import within
 
-    # What lies above the folder may be seen through a link.
-    return within(folder, (each for each in files if ".." not in each.split("/")))
+    return tuple(files) if place.folder is None else within(place.folder, files)
 
 
-def _beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str, Any]]:
+def beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str, Any]]:
     """The keys and values of the objects on the way to the command, but for that way."""
     here = arguments
     for segment in segments:
@@ -66,3 +94,7 @@ def _beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str
             return
         yield from ((key, value) for key, value in here.items() if key != segment)
         here = here.get(segment) if type(segment) is str else None
+
+
+def _is_no(value: Any) -> bool:
+    return not value or (type(value) is str and value.strip().lower() in _NO)

@@ -22,7 +22,7 @@ _PATHS = frozenset(
         *("fileName", "target", "targets", "target_file", "targetFile", "target_path", "notebook_path"),
         *("destination", "dest", "dst", "to", "to_path", "new_path", "newPath", "old_path", "source", "src"),
         *("directory", "dir", "folder", "uri", "AbsolutePath", "TargetFile", "absolute_path", "absolutePath"),
-        *("relative_path", "relativePath"),
+        *("relative_path", "relativePath", "output_path", "outputPath", "output_file", "outputFile"),
     }
 )
 _WHOLE = frozenset({"content", "contents", "file_text", "fileText", "CodeContent"})
@@ -33,6 +33,7 @@ _PARTS = frozenset(
         *("new_source", "text"),
     }
 )
+_EVERY = ("replace_all", "replaceAll", "allow_multiple")
 _GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
 _TEXTS = _WHOLE | _PARTS | _GONE
 LINES = 16  # pieces of what was written that are kept of a target
@@ -49,12 +50,15 @@ _PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*
 
 class Written(Struct, frozen=True):
     """One target of a call: its name, the pieces that it writes there, as far as it says so, and those that
-    it takes away; `whole`: what was there before is replaced."""
+    it takes away; `whole`: what was there before is replaced. `lines`: what is taken away are whole lines,
+    `every`: wherever it stands."""
 
     name: str
     pieces: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     whole: bool = False
+    lines: bool = False
+    every: bool = False
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -100,10 +104,12 @@ def written(arguments: Json) -> tuple[Written, ...]:
                 known = found.setdefault(name, _Found())
                 known.add(pieces, gone)
                 known.whole = known.whole or (bool(pieces) and not gone and _is_whole(here))
+                known.lines = known.lines or any(key in _GONE and "\n" in text.strip() for key, text in texts)
+                known.every = known.every or any(here.get(key) is True for key in _EVERY)
             if depth < _DEEPEST:
                 todo.extend((each, depth + 1) for each in reversed(below))
     return tuple(
-        Written(name, sample(each.pieces, LINES), tuple(each.gone), each.whole)
+        Written(name, sample(each.pieces, LINES), tuple(each.gone), each.whole, each.lines, each.every)
         for name, each in found.items()
     )
 
@@ -111,12 +117,12 @@ def written(arguments: Json) -> tuple[Written, ...]:
 class _Found:
     """What is gathered of a target."""
 
-    __slots__ = ("gone", "pieces", "whole")
+    __slots__ = ("every", "gone", "lines", "pieces", "whole")
 
     def __init__(self) -> None:
         self.pieces: dict[str, None] = {}
         self.gone: dict[str, None] = {}
-        self.whole = False
+        self.whole = self.lines = self.every = False
 
     def add(self, pieces: Iterable[str], gone: Iterable[str]) -> None:
         self.pieces.update(dict.fromkeys(pieces))
@@ -226,28 +232,27 @@ def joined(known: tuple[str, ...], one: Written, most: int) -> tuple[str, ...]:
     """
     kept: list[str] = []
     if not one.whole and len(one.gone) == len(one.pieces) == 1:
-        old, new_one = one.gone[0], one.pieces[0]
-        kept = [fit(_replaced(each, old, new_one)[: 2 * _PIECE], _PIECE) for each in known]
+        kept = _swapped(known, one)
     elif not one.whole:
-        kept = [each for each in known if not any(_takes(gone, each) for gone in one.gone)]
+        kept = [each for each in known if not any(_takes(gone, each, one.lines) for gone in one.gone)]
     new = sample(one.pieces, most - min(len(kept), most // 2))
     return (*sample([each for each in kept if each not in new], most - len(new)), *new)
 
 
-def _takes(gone: str, piece: str) -> bool:
+def _takes(gone: str, piece: str, lines: bool) -> bool:
     """Is a piece no more what it was where this was taken away? A brace alone stands in too many."""
-    return gone == piece or (len(gone) >= _LEAST and _stands(gone, piece))
+    return gone == piece or (not lines and len(gone) >= _LEAST and _stands(gone, piece))
 
 
-def _replaced(piece: str, old: str, new: str) -> str:
-    """The piece with the new text for the old one, where that stands at boundaries of words."""
-    parts: list[str] = []
-    done = 0
-    for at in _places(old, piece):
-        if at >= done:
-            parts += (piece[done:at], new)
-            done = at + len(old)
-    return "".join((*parts, piece[done:]))
+def _swapped(known: tuple[str, ...], one: Written) -> list[str]:
+    """The pieces after one text became another: it was where it is one, or where it stands in one alone."""
+    old, new = one.gone[0], one.pieces[0]
+    if not one.every and old in known:
+        return [new if each == old else each for each in known]
+    places = sum(each.count(old) for each in known)
+    if one.every or (places == 1 and not one.lines):
+        return [fit(each.replace(old, new)[: 2 * _PIECE], _PIECE) for each in known]
+    return list(known)
 
 
 def hitting(gone: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
@@ -270,10 +275,10 @@ def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
 
 
 def _stands(piece: str, text: str) -> bool:
-    return next(_places(piece, text), None) is not None
+    return next(places(piece, text), None) is not None
 
 
-def _places(piece: str, text: str) -> Iterator[int]:
+def places(piece: str, text: str) -> Iterator[int]:
     """Where a piece stands in a text at boundaries of words, the first thousand times that it is there."""
     cut = is_cut(piece)
     at = text.find(piece)
@@ -310,7 +315,22 @@ def result_text(value: Any) -> str:
         ]
         if texts:
             return "\n".join(texts)
-    return "\n".join(leaves(value))
+    return "\n".join(_texts_in(value))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts in a value, without its numbers: a tool's own counts and codes show nothing."""
+    todo = [value]
+    for _ in range(_LEAVES):
+        if not todo:
+            return
+        here = todo.pop()
+        if type(here) is str:
+            yield here
+        elif type(here) is dict:
+            todo.extend(reversed(here.values()))
+        elif type(here) is list:
+            todo.extend(reversed(here))
 
 
 def result_key(value: Any) -> str | None:

@@ -44,6 +44,7 @@ def test_two_processes_lose_no_step_and_no_refill(kept_url: str, tmp_path: Path)
     store = open_store(kept_url)
     for number in range(SESSIONS):
         here = engine.session(f"s{number}", claim_surface=["a"], store=store)
+        here.user()
         for _ in range(200):
             here.reason()
     store.close()
@@ -60,6 +61,10 @@ def test_two_processes_lose_no_step_and_no_refill(kept_url: str, tmp_path: Path)
 
 def test_a_killed_process_loses_nothing_that_it_answered(kept_url: str, tmp_path: Path) -> None:
     answered = tmp_path / "answered"
+    store = open_store(kept_url)
+    for number in range(SESSIONS):
+        callgate.compile(RULES).session(f"s{number}", claim_surface=["a"], store=store).user()
+    store.close()
     worker = start(kept_url, "w1", 100_000, answered)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and (
@@ -95,6 +100,7 @@ def test_what_raises_changes_nothing(url: str) -> None:
     engine = callgate.compile(RULES, tools={"read": None})
     store = open_store(url)
     here = engine.session("s", store=store)
+    here.user()
     here.call("read", {"path": "a"}, call_id="1")
     before = here.dump()
     for use in (
@@ -121,7 +127,7 @@ def test_a_state_of_a_newer_version_is_refused(url: str) -> None:
 def test_a_store_that_is_away_is_an_error_of_the_verb(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/gate.db")
     here = callgate.compile(RULES).session("s", store=store)
-    here.reason()
+    here.user()
     store.close()
     (tmp_path / "gate.db").write_bytes(b"no database" * 1000)
     for name in ("gate.db-wal", "gate.db-shm"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -540,6 +541,10 @@ def test_a_tool_that_asks_for_nothing_is_no_search() -> None:
     turn.call("todo", {"items": ["a.cfg:1:timeout=30"]}, "a.cfg:1:timeout=30")
     assert turn.now.owed == ("a.cfg",)
     turn.call("todo", {"query": "time"}, "a.cfg:2:timeout=30")
+    assert turn.now.owed == ("a.cfg",)  # it could have kept what it was told
+    turn = Turn("ground { reads todo; mutates edit }", tools=None)
+    turn.call("edit", EDIT)
+    turn.call("todo", {"query": "time"}, "a.cfg:2:timeout=30")
     assert turn.now.owed == ()
 
 
@@ -585,7 +590,6 @@ def test_a_folder_beside_a_command_that_lies_deeper() -> None:
         {"args": ["-delete"]},
         {"stdin": "rm x"},
         {"is_input": "true"},
-        {"session_id": "3"},
         {"shell": "/usr/bin/fish"},
         {"options": {"x": 1}},
     ],
@@ -709,3 +713,297 @@ def test_an_address_is_no_target() -> None:
     assert turn.now.owed == ("a change that named nothing",)
     turn.call("move", {"to": "b.cfg"})
     assert turn.now.owed == ("b.cfg", "a change that named nothing")
+
+
+# A fifth attack
+
+
+@pytest.mark.parametrize(
+    ("command", "beside", "look"),
+    [
+        ("rm ../a.cfg b.cfg", {"cwd": "/repo/src"}, "src/b.cfg"),
+        ("sed -i s/30/10/ a.cfg", {"workdir": "."}, "src/b.cfg"),
+        ("sed -i s/30/10/ a.cfg", {"workdir": ""}, "src/b.cfg"),
+        ("sed -i s/30/10/ a.cfg", {"cwd": "/repo", "path": "/repo/"}, "src/b.cfg"),
+        ("cp new.cfg ../a.cfg", {"cwd": "/repo/src"}, "src/b.cfg"),
+    ],
+)
+def test_what_a_command_changes_is_owed_wherever_it_runs(command: str, beside: Any, look: str) -> None:
+    turn = Turn()
+    turn.call("edit", EDIT)
+    turn.read(result="timeout=30")
+    turn.call("bash", {"command": command, **beside}, "ok")
+    turn.read(look, "x")
+    turn.call("ls", {"path": "."}, "a.cfg")
+    assert not turn.accepts("completion")
+    turn.read(result="timeout=10")
+    turn.read("/repo/a.cfg", "timeout=10 again")
+    assert not {"a.cfg", "../a.cfg"} & set(turn.now.owed)
+
+
+def test_a_command_that_is_not_plain_may_change_more_than_it_names() -> None:
+    turn = Turn()
+    turn.call("bash", {"command": "rm b.cfg", "args": ["a.cfg"]})
+    assert turn.now.owed == ("b.cfg", "a change that named nothing")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"stdout": "", "stderr": "", "exit_code": 0},
+        "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n",
+        "Output: (empty)\nExit Code: 0",
+        "\n[The command completed with exit code 0.]",
+        '{"output":"","metadata":{"exit_code":0,"duration_seconds":0.1}}',
+        "Command running in background with ID: bash_1",
+    ],
+)
+def test_what_a_tool_says_around_nothing_is_no_look(result: Any) -> None:
+    turn = Turn()
+    turn.call("bash", {"command": "sed -i s/10/30/ a.cfg"})
+    turn.call("bash", {"command": "tail -n +900 a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("1", "0", {"stdout": "debug=1", "exit_code": 0}),
+        ("10", "30", {"stdout": "timeout=10", "exit_code": 0, "duration_ms": 30}),
+        ("/srv", "/repo", "root=/srv\n[Current working directory: /repo]"),
+    ],
+)
+def test_what_a_tool_says_around_a_look_shows_nothing(old: str, new: str, result: Any) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": old, "new_string": new})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_output_in_a_text_of_json_is_a_look() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": 'name = "x"\ntimeout=30'})
+    result = json.dumps({"output": 'name = "x"\ntimeout=30\n', "metadata": {"exit_code": 0}})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "arguments", "result"),
+    [
+        (
+            "30",
+            {"path": "a.cfg", "limit": 30},
+            "[showing lines 1-30 of 90 lines]\ntimeout=10",
+        ),
+        ("true", {"path": "a.cfg", "case": True}, '{"case": true, "lines": ["debug=false"]}'),
+        ("timeout=30", {"path": "a.cfg", "pattern": "timeout%3D30"}, "nothing for timeout=30"),
+        ("a & b", {"path": "a.cfg", "pattern": "a &amp; b"}, "nothing for a & b"),
+        ("timeout=30", {"path": "a.cfg", "name": "timeout", "value": "30"}, "Nothing for timeout=30"),
+        ("true", {"path": "a.cfg", "pattern": "TRUE"}, "nothing for true"),
+        ("caf\u00e9=1", {"path": "a.cfg", "pattern": "cafe\u0301=1"}, "nothing for caf\u00e9=1"),
+    ],
+)
+def test_numbers_words_and_other_spellings_are_said_too(new: str, arguments: Any, result: str) -> None:
+    turn = Turn("ground { reads look; mutates edit }", tools=None)
+    turn.call("edit", {"path": "a.cfg", "new_string": new})
+    turn.call("look", arguments, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+LONG_FOLDER = "/home/user/projects/company-monorepo/packages/frontend/app/source/components"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "folder"),
+    [
+        ("bash", {"command": f"rm -rf {LONG_FOLDER}"}, LONG_FOLDER),
+        ("bash", {"command": f"git checkout -- {LONG_FOLDER}"}, LONG_FOLDER),
+        ("other", {"path": "/s\u200bx/src"}, "/s\u200bx/src"),
+    ],
+)
+def test_a_folder_of_a_file_whose_name_is_not_kept_whole(tool: str, arguments: Any, folder: str) -> None:
+    turn = Turn()
+    for name in ("Button.tsx", "Link.tsx"):
+        turn.call("edit", {"path": f"{folder}/{name}", "new_string": "x = 1"})
+        turn.read(f"{folder}/{name}", f"x = 1 # {len(name)}")
+    assert turn.now.owed == ()
+    turn.call(tool, arguments)
+    turn.call("ls", {"path": folder}, "files")
+    assert len(turn.now.owed) >= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "result"),
+    [
+        ({"path": "a.cfg", "cwd": "/other"}, "timeout=30"),
+        ({"path": "a.cfg", "ref": "feature"}, "timeout=30"),
+        ({"path": "a.cfg", "container": "x"}, "timeout=30"),
+        ({"pattern": "timeout", "cwd": "/other"}, "a.cfg:7:timeout=30"),
+        ({"pattern": "timeout", "repo": "x"}, "a.cfg:7:timeout=30"),
+        ({"pattern": "timeout", "root": "/other"}, "a.cfg:7:timeout=30"),
+    ],
+)
+def test_a_read_somewhere_else_reads_another_file(arguments: Any, result: str) -> None:
+    turn = Turn("ground { reads look; mutates edit }", tools=None)
+    turn.call("edit", EDIT)
+    turn.call("look", arguments, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_a_change_somewhere_else_is_owed_there() -> None:
+    turn = Turn("ground { reads look; mutates edit }", tools=None)
+    turn.call("edit", {"path": "../a.cfg", "cwd": "/repo/src", "new_string": "timeout=30"})
+    turn.call("look", {"path": "/repo/a.cfg"}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("beside", "result"),
+    [
+        ({"run_in_background": True}, "Command running in background with ID: bash_1"),
+        ({}, "Process running with session ID 1"),
+        ({}, "aborted by user after 3.1s"),
+        ({}, "Command was cancelled by user before it could complete."),
+        ({}, "Command exited with non-zero status code: 1"),
+        ({}, "1 failed\n[exit 1]"),
+        ({}, "<exit_code>1</exit_code>"),
+        ({}, {"stdout": "x", "interrupted": True}),
+        ({}, {"stdout": "x", "timed_out": True}),
+        ({}, {"stdout": "x", "status": 1}),
+        ({}, {"stdout": "x", "exit_status": 1}),
+        ({}, {"stdout": "x", "signal": "SIGKILL", "exit_code": None}),
+        ({}, '{"output":"1 failed","metadata":{"exit_code":1,"duration_seconds":1.0}}'),
+    ],
+)
+def test_what_did_not_end_well_shows_no_signal(beside: Any, result: Any) -> None:
+    rules = """ground {
+      shell bash /command
+      signal p from bash when runs(/command, "pytest")
+      require p before completion
+    }"""
+    turn = Turn(rules)
+    turn.call("bash", {"command": "pytest -q", **beside}, result)
+    assert turn.now.missing_signals == ("p",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "[read_file for 'a.cfg'] Result:\nThe tool execution failed with the following error:\nx",
+        "[read_file for 'a.cfg'] Result:\nThe user denied this operation.",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "[Request interrupted by user for tool use]",
+        "File path must be absolute, but was relative: a.cfg",
+        "This file has not changed since you last read it.",
+    ],
+)
+def test_refusals_of_hosts_are_no_look(result: str) -> None:
+    turn = Turn()
+    turn.call("bash", {"command": "sed -i s/10/30/ a.cfg"})
+    turn.read(result=result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_notes_that_are_searched_are_no_evidence() -> None:
+    turn = Turn("ground { reads memo, search; mutates edit }", tools=None)
+    turn.call("edit", EDIT)
+    turn.call("memo", {"text": "a.cfg:1:timeout=30", "path": "b"})
+    turn.call("search", {"query": "timeout"}, "a.cfg:1:timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("search", {"path": "a.cfg"}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_where_an_output_goes_is_owed() -> None:
+    turn = Turn()
+    turn.call("other", {"path": "b.cfg", "output_path": "a.cfg"})
+    assert set(turn.now.owed) == {"a.cfg", "b.cfg"}
+
+
+@pytest.mark.parametrize(
+    "result", ["timeout=30\n" + " " * 200_000 + "x", ("timeout=30" + " " * 800 + "\n") * 2_000]
+)
+def test_blanks_around_what_was_said_cost_nothing_much(result: str) -> None:
+    turn = Turn()
+    turn.call("edit", EDIT)
+    began = time.process_time()
+    turn.call("grep", {"path": "a.cfg", "pattern": "timeout=30"}, result)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("written", "old", "new", "more", "shown"),
+    [
+        ("foo(\n  a,\n  b\n)\nbar(a, b)", "  b\n)", "  b,\n)", {}, "foo(\n  a,\n  b,\n)\nbar(a, b)"),
+        ("foo({a: 1})", "x\n}", "x\n};", {}, "foo({a: 1})\nx\n};"),
+        (
+            "return None if x else 1\nreturn None",
+            "y\nreturn None",
+            "y\nreturn 1",
+            {},
+            "return None if x else 1\ny\nreturn 1",
+        ),
+        ("foo_bar = foo(1)", "foo", "qux", {"replace_all": True}, "qux_bar = qux(1)"),
+        ("timeout = 10", "10", "30", {}, "timeout = 30"),
+    ],
+)
+def test_an_edit_changes_the_line_that_it_changes(
+    written: str, old: str, new: str, more: Any, shown: str
+) -> None:
+    turn = Turn()
+    turn.call("write", {"path": "a.py", "content": written})
+    turn.call("edit", {"path": "a.py", "old_string": old, "new_string": new, **more})
+    turn.read("a.py", shown)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "command", "result"),
+    [
+        ("timeout=30", "grep -nA2 timeout=30 a.cfg", "7:timeout=30"),
+        ("timeout=30", "grep -n -m1 'timeout=30' a.cfg", "7:timeout=30"),
+        ("timeout=30", "grep -n -C 3 timeout=30 a.cfg", "7:timeout=30"),
+        ("8080", "grep -n 8080 a.cfg", "5:port = 8080"),
+    ],
+)
+def test_a_numbered_line_shows_it_whatever_number_was_asked(new: str, command: str, result: str) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": new})
+    turn.call("bash", {"command": command}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["code: 404\nstatus: 200", {"stdout": "status: 200\n3 passed", "exit_code": 0}],
+)
+def test_files_that_speak_of_codes_are_read(result: Any) -> None:
+    turn = Turn()
+    turn.call("bash", {"command": "sed -i s/10/30/ a.cfg"})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "cat a.cfg", "workdir": "."},
+        {"command": "cat a.cfg", "cwd": ""},
+        {"command": "cat a.cfg", "prefix_rule": ["cat"]},
+        {"command": "cat a.cfg", "session_id": "main"},
+        {"command": "grep -rn timeout .", "workdir": "/repo"},
+    ],
+)
+def test_folders_that_are_the_working_directory(arguments: Any) -> None:
+    turn = Turn()
+    turn.call("edit", EDIT)
+    turn.call("bash", arguments, "./a.cfg:7:timeout=30" if "grep" in arguments["command"] else "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_a_relative_folder_of_a_command() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "src/a.py", "new_string": "x = 1"})
+    turn.call("bash", {"command": "cat a.py", "workdir": "src"}, "x = 1")
+    assert turn.now.owed == ()

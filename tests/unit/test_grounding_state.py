@@ -222,14 +222,15 @@ class Forgetful:
 
 def test_a_session_that_the_store_lost_is_no_new_one() -> None:
     store = Forgetful()
-    session = callgate.compile(RULES, tools=TOOLS).session("s", store=store)
+    engine = callgate.compile(RULES, tools=TOOLS)
+    session = engine.session("s", store=store)
     session.user()
     session.call("edit", {"path": "a.cfg"}, call_id="1")
     store.kept = None
-    with pytest.raises(callgate.StoreError, match="has lost it"):
-        session.finish("none")
-    with pytest.raises(callgate.StoreError, match="has lost it"):
-        session.result("1", "ok")
+    for one in (session, engine.session("s", store=store)):
+        for verb in (lambda one=one: one.finish("none"), lambda one=one: one.result("1", "ok"), one.progress):
+            with pytest.raises(callgate.StoreError, match="has lost it"):
+                verb()
     session.user()
     assert session.finish("none").accepted
 
