@@ -61,17 +61,23 @@ def has_failed(value: Any, text: str, *, many: bool = False, command: bool = Fal
 
     `many`: one line of it is enough. `command`: a command ran, whose end the text may tell.
     """
-    told = type(value) is dict and any(exit_code(each) is not None for each in _objects(value))
-    if type(value) is dict and any(_tells_failure(each, command) for each in _objects(value)):
-        return True
-    heading = _HEADING.match(text) if text[:1] == "[" else None
-    if _FAILED.match(text) is not None or (heading and _FAILED.match(text, heading.end()) is not None):
+    told = False
+    if type(value) is dict:
+        if any(_tells_failure(each, command) for each in _objects(value)):
+            return True
+        told = any(exit_code(each) is not None for each in _objects(value))
+    if _FAILED.match(text) is not None or (text[:1] == "[" and _fails_below_heading(text)):
         return True
     if command and not told and _ENDED.search(text) is not None:
         return True
     if not many:
         return False
     return _BROKEN.search(text) is not None or any(map(_FAILED.match, text.splitlines()))
+
+
+def _fails_below_heading(text: str) -> bool:
+    heading = _HEADING.match(text)
+    return heading is not None and _FAILED.match(text, heading.end()) is not None
 
 
 def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:

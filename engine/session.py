@@ -354,6 +354,7 @@ class Session:
             named += grounding.under(ground, named, cwd)
         keys = list(dict.fromkeys(key for key, _ in named))
         call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
+        pending.command = grounds.is_shell(verdict.tool)
         if seen.changes:
             grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed)
             ground.others = ground.others or len(seen.named) > memory.NAMED
@@ -379,11 +380,13 @@ class Session:
         grounds, ground = self._grounds(), self._state.turn.ground
         if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
             pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
-        many, command = len(pending.named) > 1, grounds.is_shell(call.tool)
-        value = opened(value) if command else value
-        text = printed(value) if command else result_text(value)
+        if pending.command:
+            value = opened(value)
+            text = printed(value)
+        else:
+            text = value if type(value) is str else result_text(value)
         told = value if type(value) is str else text
-        good = good and not has_failed(value, told, many=many, command=command)
+        good = good and not has_failed(value, told, many=len(pending.named) > 1, command=pending.command)
         unmoved = ground.moves == pending.moves
         if pending.changes:
             grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
