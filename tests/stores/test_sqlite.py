@@ -357,6 +357,40 @@ def test_the_file_says_when_a_session_was_written(path: Path) -> None:
     assert abs(changed - time.time()) < 100
 
 
+def test_the_file_says_when_a_session_was_written_last(path: Path) -> None:
+    store = opened(path)
+    store.update("a", keep(b"1"))
+    other = sqlite3.connect(path)
+    other.execute("UPDATE sessions SET changed = 0")
+    other.commit()
+    store.update("a", keep(b"2"))
+    ((changed,),) = other.execute("SELECT changed FROM sessions").fetchall()
+    other.close()
+    store.close()
+    assert abs(changed - time.time()) < 100
+
+
+def test_a_commit_is_in_order_on_the_disk(path: Path) -> None:
+    store = opened(path)
+    assert store._held is not None
+    assert store._held.connection.execute("PRAGMA synchronous").fetchone() == (1,)
+    store.close()
+
+
+@pytest.mark.parametrize("committing", [True, False])
+def test_a_commit_that_the_disk_failed_is_unsure(path: Path, committing: bool) -> None:
+    store = opened(path)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_FSYNC"
+    with (
+        pytest.raises(callgate.StoreError, match="look at the disk") as caught,
+        store._faults(committing=committing),
+    ):
+        raise error
+    assert caught.value.unsure is committing
+    store.close()
+
+
 def test_an_update_inside_a_change_is_refused(path: Path) -> None:
     store = opened(path)
     with pytest.raises(callgate.InputError, match="a change may not update the store"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import callgate
 from callgate import InputError
 from callgate.engine import grounding
+from callgate.engine.relevance import home, touches
 
 from ..turns import RULES, TOOLS, Turn
 
@@ -127,6 +130,78 @@ def test_without_anything_that_a_claim_is_about_nothing_is_relevant() -> None:
     turn = Turn(claim_surface=())
     turn.read()
     assert not turn.accepts("assertion")
+
+
+def test_the_same_result_of_another_tool_is_new() -> None:
+    turn = Turn()
+    turn.read()
+    for _ in range(4):
+        turn.session.reason()
+    turn.call("grep", {"path": "a.cfg"}, "timeout=10")
+    assert turn.now.budget == 4
+
+
+def test_a_change_of_something_else_makes_the_same_result_new_when_it_starts_and_when_it_ends() -> None:
+    turn = Turn()
+    turn.read()
+    for _ in range(5):
+        turn.session.reason()
+    turn.session.call("edit", {"path": "b.cfg"}, call_id="e")
+    turn.read()
+    assert turn.now.budget == 3
+    turn.session.result("e", "ok")
+    turn.read()
+    assert turn.now.budget == 5
+    turn.read()
+    assert turn.now.budget == 5
+
+
+@pytest.mark.parametrize(
+    ("known", "new"), [("x{}yyyyyyy", True), ("x{0}yyyyyyyx{0}yyyyyyy", True), ("x{0}yyyyyyy{0}", False)]
+)
+def test_results_are_told_apart_by_whole_digests(known: str, new: bool) -> None:
+    turn = Turn()
+    turn.read()
+    state = json.loads(turn.session.dump())
+    state["turn"]["ground"] |= {"budget": 1, "digests": known.format(state["turn"]["ground"]["digests"])}
+    turn.session = callgate.compile(RULES, tools=TOOLS).session(
+        state=json.dumps(state), context={"cwd": "/repo"}
+    )
+    turn.ids = count(1)
+    turn.read()
+    assert turn.now.budget == (3 if new else 1)
+
+
+def test_more_results_than_are_told_apart_leave_a_debt() -> None:
+    turn = Turn()
+    for number in range(grounding.DIGESTS):
+        turn.read(result=f"x{number}")
+    assert turn.now.owed == ()
+    turn.read(result="a new one")
+    assert turn.now.owed == ("other targets",)
+    assert turn.accepts("unverified")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("result", "good"),
+    [
+        ({"is_error": True, "text": "timeout=10"}, False),
+        ({"error": "busy", "text": "timeout=10"}, False),
+        ({"exitCode": 1, "stdout": "timeout=10"}, False),
+        ({"return_code": 1, "stdout": "timeout=10"}, False),
+        ({"stderr": "careful", "stdout": "timeout=10"}, True),
+        ("timeout=10\nError: a line of the file", True),
+    ],
+)
+def test_what_a_failed_look_is(result: Any, good: bool) -> None:
+    turn = Turn()
+    turn.read(result=result)
+    assert turn.accepts("assertion") is good
+
+
+def test_names_in_a_result_are_compared_in_nfc() -> None:
+    assert touches("see cafe\u0301.txt here", ["café.txt"], home(None))
 
 
 # What a change owes
@@ -305,6 +380,98 @@ def test_more_results_than_are_told_apart_are_not_new() -> None:
     assert turn.now.budget == 1
 
 
+def test_a_target_that_was_read_is_owed_again_after_another_change() -> None:
+    turn = Turn(claim_surface=["a.cfg", "b.cfg"])
+    turn.call("edit", {"path": "a.cfg"})
+    turn.read()
+    assert turn.now.verified
+    turn.call("edit", {"path": "a.cfg"})
+    assert not turn.now.verified
+    turn.read("b.cfg", "x")
+    assert (turn.now.verified, turn.now.owed) == (False, ("a.cfg",))
+
+
+def test_a_read_that_started_before_a_nameless_change_ended_shows_nothing_of_it() -> None:
+    turn = Turn()
+    session = turn.session
+    session.call("other", {"x": 1}, call_id="o")
+    session.call("read", {"path": "a.cfg"}, call_id="r")
+    session.result("o", "ok")
+    session.result("r", "timeout=10")
+    assert turn.now.owed == ("a change that named nothing",)
+
+
+def test_a_change_that_was_asked_for_is_owed() -> None:
+    turn = Turn(RULES + 'tool edit { ask "sure?" }')
+    assert turn.session.call("edit", {"path": "a.cfg"}, call_id="e").outcome == "asked"
+    turn.session.result("e", "ok")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def at_once(turn: Turn, *changes: tuple[str, dict[str, str], bool]) -> None:
+    """Changes of `a.cfg` that all start before the first one ends."""
+    for number, (tool, arguments, _) in enumerate(changes):
+        turn.session.call(tool, {"path": "a.cfg"} | arguments, call_id=f"at-once-{number}")
+    for number, (_, _, ok) in enumerate(changes):
+        turn.session.result(f"at-once-{number}", "ok", ok=ok)
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_of_changes_at_once_the_lines_of_each_have_to_be_shown(ok: bool) -> None:
+    turn = Turn()
+    at_once(turn, ("edit", {"newText": "t=30"}, True), ("edit", {"newText": "u=1"}, ok))
+    turn.read(result="u=1")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_changes_at_once_take_away_what_each_replaced() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "t=1\nq=1"})
+    edits = [{"old_string": f"{each}=1", "new_string": f"{each}=2\n{each}=3"} for each in "tq"]
+    at_once(turn, *(("edit", each, True) for each in edits))
+    turn.read(result="t=2\nt=3\nq=2\nq=3")
+    assert turn.accepts("completion")
+
+
+def test_a_whole_file_replaces_what_was_there_beside_another_change_too() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "old=1"})
+    at_once(turn, ("write", {"content": "x=1"}, True), ("edit", {"newText": "y=1"}, True))
+    turn.read(result="x=1\ny=1")
+    assert turn.accepts("completion")
+
+
+def test_an_edit_after_a_whole_file_leaves_its_lines() -> None:
+    turn = Turn()
+    turn.call("write", {"path": "a.cfg", "content": "x=1"})
+    turn.call("edit", {"path": "a.cfg", "newText": "y=1"})
+    turn.read(result="y=1")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_half_of_what_is_looked_for_stays_that_of_earlier_changes() -> None:
+    turn = Turn()
+    for name in "xy":
+        turn.call("edit", {"path": "a.cfg", "newText": "\n".join(f"{name}{at:02}" for at in range(16))})
+    turn.read(result="\n".join(f"y{at:02}" for at in range(16)))
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_lines_that_an_edit_leaves_as_they_are_need_not_be_shown() -> None:
+    turn = Turn()
+    edit = {"path": "a.cfg", "old_string": "[a]\ntimeout=10\n", "new_string": "[a]\ntimeout=30\n"}
+    turn.call("edit", edit)
+    turn.read(result="timeout=30")
+    assert turn.accepts("completion")
+
+
+def test_of_a_long_line_its_beginning_is_looked_for() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "x" * 60})
+    turn.read(result="x" * 60)
+    assert turn.accepts("completion")
+
+
 # The budget and the halt
 
 
@@ -375,6 +542,31 @@ def test_what_is_no_claim_is_an_error_of_the_host(claim: Any) -> None:
     with pytest.raises(InputError, match="a claim is one of"):
         turn.session.finish(claim)
     assert turn.session.dump() == before
+
+
+def test_an_assertion_after_a_change_is_not_let_out_by_a_look_at_something_else() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "b.cfg"})
+    turn.read()
+    assert turn.now.grounded
+    assert not turn.accepts("assertion")
+
+
+def test_progress_tells_what_there_is() -> None:
+    turn = Turn()
+    assert (turn.now.turn, turn.now.step, turn.now.grounded, turn.now.verified) == (1, 0, False, False)
+    turn.read()
+    assert (turn.now.grounded, turn.now.verified) == (True, False)
+    turn.session.user()
+    assert turn.now.turn == 2
+
+
+def test_a_signal_beside_a_change_that_runs_all_the_time_is_stale() -> None:
+    turn = Turn(context={"cwd": "/repo", "tests": True})
+    turn.session.call("edit", {"path": "a.cfg"}, call_id="e")
+    turn.call("bash", {"command": "pytest -q"}, {"exit_code": 0})
+    turn.session.result("e", "ok")
+    assert turn.now.missing_signals == ("passed",)
 
 
 # Signals

@@ -599,6 +599,32 @@ def test_a_test_of_turns_is_run_in_a_session(steps: str, said: list[str]) -> Non
         assert wanted in f"{each.message}\n{each.help}"
 
 
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("offer expect get forcing get", "wanted get, got search_docs, get"),
+        ("offer expect get, search_docs, other forcing get", "wanted get, search_docs, other, got"),
+        ("user\ncall search_docs {}\nexpect denied", "wanted denied, got valid"),
+        ("user\ncall shell {}\nexpect denied 'too often'", "the message lacks 'too often'"),
+        ("user\ncall late {} returns 1", "the call did not run: first"),
+        ("call get {} fails 'x'\ncall late {} returns 1", "the call did not run: first"),
+        ("call get {} returns 1\ncall late {}\nexpect denied", "wanted denied, got valid"),
+        ("user\ncall get '{\\\"a\\\": 1}'\nexpect repaired {'a': 1}", "wanted repaired, got valid"),
+        ("user\nstop 'length'\ncall get '{\\\"a\\\": \\\"x\\\"'\nexpect repaired {'a': 'x'}", "got unrepairable"),
+        ("model 'kimi-k2'\noffer expect get, search_docs forcing get", "wanted get, search_docs, got get"),
+    ],
+)  # fmt: skip
+def test_each_step_of_a_test_of_turns_can_fail(steps: str, said: str) -> None:
+    rules = (
+        TURNS + 'tool late { deny "first" unless after get }\npalette q for "kimi" { exclude search_docs }\n'
+    )
+    rules = rules.replace('"search_*"', '"search_*", late') if "late" in steps else rules
+    steps = steps.replace("'", '"')
+    (only,) = check(f'{rules}\ntest "x" {{\ncontext {{"role": "support"}}\n{steps}\n}}').diagnostics
+    assert only.code == "G402"
+    assert said in f"{only.message}\n{only.help}"
+
+
 def test_a_test_of_single_calls_says_that_palettes_need_a_session() -> None:
     text = 'palette p { exclude t }\ntool t { test "x" { call {}; expect denied } }'
     (only,) = check(text).diagnostics
@@ -652,6 +678,9 @@ ground {
          "finish completion expect accepted", "owed: a"),
         ("reason\nfinish assertion expect rejected\nfinish unverified expect accepted", None),
         ("finish none expect rejected", "wanted the none rejected"),
+        ("call read {'path': 'a'} returns 'x'\nuser\nfinish none expect accepted", None),
+        ("call edit {'path': 'a'} returns 'ok'\ncall read {'path': 'a'} returns 'x'\n" + "reason\n" * 9
+         + "finish completion expect accepted", "looked at for too long"),
     ],
 )  # fmt: skip
 def test_a_test_of_claims_is_run(steps: str, said: str | None) -> None:

@@ -286,7 +286,7 @@ print(here.offer().forced, here.dump() == engine.session(state=here.dump()).dump
             capture_output=True,
             text=True,
             check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
+            env={"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": ":".join(sys.path)},
         )
         assert done.stdout.split() == ["again", "valid", "None", "True"]
 

@@ -489,6 +489,43 @@ def test_what_changes_the_shell_itself_mutates() -> None:
     none_mutates("cd a", "pushd a", "popd", "exit 1", "true", ":", "type a")
 
 
+def test_what_a_redirection_takes_must_be_known() -> None:
+    all_mutate('cat < "$F"', "cat <<< $X", "cat <& f", "cat <&$X", "cat a >&1x", "cat a 2>&1x")
+    all_mutate("cat a {fd}>/dev/null", "cat {fd}</dev/null")
+    all_mutate("cat a 2>&1-")
+    none_mutates('cat <<< "$X"')
+
+
+def test_expansions_behind_a_known_head_are_read_alike_by_all_shells_or_mutate() -> None:
+    all_mutate('echo "a${X:=y}"', 'echo "a${X@P}"', 'sort "a$@"', 'cat "a$X[1]"', 'cat "a$X:h"', "echo $#X")
+    all_mutate('sort a{,"$X"}', "for f in o; do sort -k -$f a; done", 'echo "$X"', "awk '{print}' a$F")
+    none_mutates('echo "a$X"', 'sort "a$1"', "awk '{print}' \"a$F\"")
+
+
+def test_what_only_looks_like_a_part_of_the_language_mutates() -> None:
+    all_mutate("'if' ls; 'then' cat a; 'fi'", "((cat))", "cat a # !x", "( " * 5_000 + "cat a" + " )" * 5_000)
+
+
+def test_options_are_complete() -> None:
+    all_mutate(
+        "sort -k", "sort -t", "uniq --skip-fields 1 a", "cat --numb", "cat --number=1", "sed", "sed -n"
+    )
+    none_mutates("uniq --skip-fields=1 a")
+
+
+def test_values_that_a_program_may_run() -> None:
+    all_mutate(
+        "git log '--format=%G?'", "git for-each-ref '--format=%(signature)'", "git branch --sort=signature"
+    )
+    all_mutate('git for-each-ref --format "a$X"', 'git branch "--format=a$X"')
+    all_mutate(
+        "exit x", "exit 'a[$(x)]'", "date +*", "yq .a *", 'jq ".$X" f', "awk 1 -f s", "printf '\\x25n' x"
+    )
+    all_mutate("test -R x", "[ -f a", "sed 's|[|]|p;s|w f|g|' a", "timeout x cat a")
+    all_mutate("LANG=$X cat a", 'LANG="$X" cat a', "LC_ALL=/tmp/x cat a")
+    none_mutates("git log '--format=%h %s'", "git branch --sort=committerdate", "exit 1", "jq .a f")
+
+
 def test_no_text_at_all_changes_nothing() -> None:
     none_mutates("", " ", "\n", " \t\n")
 
@@ -516,6 +553,9 @@ def test_only_text_is_taken(ask: object, wrong: object) -> None:
         ("make -j4 test", "make", True),
         ("go test -run X ./...", "go", True),
         ("grep -hn x a", "grep", True),
+        ("pytest @arguments", "pytest", None),
+        ("go build -n", "go", False),
+        ("python -m pytest --collect-only", "pytest", False),
         ("pytest --help", "pytest", False),
         ("pytest --vers", "pytest", False),
         ("pytest --collect-only", "pytest", False),
