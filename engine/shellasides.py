@@ -27,10 +27,10 @@ class Asides(Struct, frozen=True):
     """Letters of a program: `plain` ones that others have for help, ones with a value, and `never`: for help,
     lists or a dry run; `words`: longer options for that.
 
-    `first`: subcommands that do something else, `a/b` one of `a`, and `a/` that one alone. `only`: those that do
-    its work, "" is none at all. `vague`: arguments by which it may do something else; a value stands behind the
-    letter, or the `=`. `passes`: it reads options behind `--` too, or hands them on. `closed`: behind `--` it has
-    operands only. `files`: `@file` holds more options.
+    `first`: subcommands that do something else, `a/b` one of `a`, and `a/` that one alone. `only`: those that
+    do its work, "" is none at all. `vague`: arguments by which it may do something else; a value stands
+    behind the letter, or the `=`. `passes`: it reads options behind `--` too, or hands them on. `closed`:
+    behind `--` it has operands only. `files`: `@file` holds more options.
     """
 
     plain: str = ""
@@ -77,8 +77,8 @@ _PHPUNIT = (
 )
 _TOX = "--listenvs --listenvs-all --showconfig --notest --hi --help-ini --devenv --sdistonly --pkg-only"
 _JUST = (
-    "--list --summary --show --evaluate --dump --choose --variables --groups --init --edit --fmt --completions"
-    " --man --changelog"
+    "--list --summary --show --evaluate --dump --choose --variables --groups --init --edit --fmt"
+    " --completions --man --changelog"
 )
 _GO = "-c --c -n -list --list -test.list --test.list -h --help -V"
 _SWIFT = "--list-tests -l --show-codecov-path --show-code-coverage-path --show-coverage-path --show-bin-path"
@@ -99,9 +99,7 @@ _BAZEL = (
 )
 # Scripts alone are listed.
 _NPM = "run/ run-script/ task/ ls list ll la view show info outdated explain why root prefix bin search fund"
-_SCRIPTS = _row(
-    "", "", "hv", "", _NPM, passes=True, vague="--(?:script-shell|no-scripts|node-options|call)|-c"
-)
+_SCRIPTS = _row("", "", "hv", "", _NPM, passes=True, vague="--(?:script-shell|no-scripts|node-options)")
 _ROWS = {
     "pytest": _row("v", "kmcpnoWr", "hV", _PYTEST, passes=True, files=True),
     "unittest": _row("v", "kspt", "h"),
@@ -120,7 +118,7 @@ _ROWS = {
     "nox": _row("v", "septfk", "hl", "--list --list-sessions --install-only", passes=True),
     "make": _row(
         *("", "CfIjlW", "hnqtvp", "--question --touch --print-data-base"),
-        vague=r"-[oE]|--(?:eval|old-file|assume-old)|(?:G?N?U?MAKEFLAGS|\.?SHELL(?:FLAGS)?)[:+?!]*=",
+        vague=r"-[oE]|--(?:eval|old-file|assume-old)|(?:(?:GNU)?MAKEFLAGS|\.?SHELL(?:FLAGS)?)[:+?!]*=",
     ),
     "ninja": _row("v", "CfjklwS", "hnt"),
     "just": _row("v", "fd", "hlnVse", _JUST, vague="-c|--(?:command|shell|set)"),
@@ -187,7 +185,7 @@ _ROWS = {
     "prettier": _row("", "", "hv", "--find-config-path --file-info --support-info"),
     "tsc": _row(
         *("", "pt", "hv", "--showConfig --listFilesOnly --init --all --build-info --clean"),
-        vague=r"(?i)--?(?:showconfig|listfilesonly|init|all|help|version|clean|dry|nocheck|build|b|d)\Z",
+        vague=r"(?i)--?(?:showconfig|listfilesonly|init|all|help|version|clean|dry|nocheck|d)\Z",
         files=True,
     ),
     "bazel": _row(

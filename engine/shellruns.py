@@ -134,7 +134,7 @@ def _is_for_real(words: Words, program: str) -> bool | None:
 
 
 def _is_command(text: str, known: Asides, path: str, unsure: bool) -> bool | None:
-    """Does this subcommand, or operand, leave the program to its work? `path`: the one before it, and a `/`."""
+    """Does this subcommand, or operand, leave it to its work? `path`: the one before it, and a `/`."""
     if path + text in known.first:
         return None if unsure else False
     if path:
