@@ -15,6 +15,8 @@ _SIGNED = re.compile(r"-[0-9]+(?:[.,][0-9]+)?\Z")
 _COUNT = re.compile(r"-[0-9]+\Z")
 _PYTHON = re.compile(r"python3?(?:\.[0-9]+)?\Z")
 _STATUS = re.compile(r"[0-9]+\Z")
+# `tree` takes the next words for these letters, and reads on behind them; but `-L2`, as new ones have it.
+_TREE = re.compile(r"-[A-Za-z0-9]*?(?:[IP].|L(?![0-9]*\Z))")
 _FOLDERS = ("/usr/bin/", "/bin/")
 # What git asks gpg for: the signature of a commit (`%G?`, `% GK`, `%+GS`), or of a tag.
 _SIGNATURE = re.compile(r"%[^A-Za-z(%]*+G|signature")
@@ -57,7 +59,7 @@ def known(words: Sequence[Word]) -> Known | None:
     if name == "git":
         name, rest = _git(rest)
     program = programs().get(name)
-    if program is None or program.changes or program.runner:
+    if program is None or program.changes or program.runner or _is_misread(program, rest):
         return None
     match program.code:
         case "echo":
@@ -77,6 +79,19 @@ def known(words: Sequence[Word]) -> Known | None:
     if arguments is None or not _fits(program, arguments):
         return None
     return Known(name, program, arguments)
+
+
+def _is_misread(program: Program, words: Sequence[Word]) -> bool:
+    """Do some programs of this name read these words in another way than `arguments_of`?"""
+    texts = [word.text or "" for word in words]
+    match program.code:
+        case "tree":
+            return any(map(_TREE.match, texts))
+        case "yq":
+            return "--" in texts  # one takes options behind it, too
+        case "sort":  # NetBSD's `-R` takes the next word
+            return "--" in texts[1:] and texts[texts.index("--") - 1][-1:] == "R"
+    return False
 
 
 def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
@@ -265,7 +280,8 @@ def _awk(words: tuple[Word, ...]) -> Arguments | None:
         return None
     if not all(is_value(word, _SIGNED) or (word.head and word.head[0] != "-") for word in words[at + 1 :]):
         return None
-    if any(word.rest is Rest.LOOSE for word in words):
+    # `/inet/tcp/…` is a connection for gawk.
+    if any(word.rest is Rest.LOOSE or "/inet" in word.head for word in words):
         return None
     return Arguments(tuple(options), words[at:])
 

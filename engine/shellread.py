@@ -23,6 +23,8 @@ _ODD = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\xa0\\xad\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u2064"
     "\\u3000\\ufeff\\ud800-\\udfff]"
 )
+# A prompt takes a line that begins so for its history, whatever it continues.
+_QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
@@ -74,7 +76,7 @@ def read(text: str) -> tuple[Command, ...] | None:
 
     Cost: linear in the length of the text; longer than `LONGEST` is unclear.
     """
-    if len(text) > LONGEST or _ODD.search(text):
+    if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
         return None
     reader = _Reader(text)
     try:

@@ -16,6 +16,7 @@ _PYTHON_FLAGS = frozenset(("-B", "-E", "-I", "-O", "-OO", "-P", "-s", "-S", "-u"
 _SEEN_THROUGH = frozenset(
     (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("rye", "run"))
 )
+_NEXT = "//"  # behind a program's subcommands
 _DASHED = frozenset(("go", "java", "javac", "terraform", "find", "dotnet"))  # their long options have one `-`
 
 
@@ -92,43 +93,61 @@ def _module(words: Words, program: str) -> bool | None:
 
 def _is_for_real(words: Words, program: str) -> bool | None:
     """None of the options for help, version, a list or a dry run is among the arguments."""
-    known = asides_of(program)
+    own = known = asides_of(program)
     # Alone it may be the version.
     doubt = words == (Word("-v"),) and "v" not in known.plain
-    first, ended, valued = True, False, False
+    path = before = ""
+    ended = valued = unsure = False
     for word in words:
         text = word.text
         # pytest takes options from a file, and from within an option.
-        doubt = doubt or "addopts" in word.head or (program == "pytest" and word.head[:1] == "@")
+        doubt = doubt or "addopts" in word.head or (own.files and word.head[:1] == "@")
+        if text is not None and (own.vague.match(text) or (before and own.vague.match(before + text))):
+            doubt = True
+        bare = word.head[:1] != "-"
         if text is None:
-            doubt = doubt or word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head[:1] == "-"
+            doubt = doubt or word.rest is Rest.LOOSE or not (word.safe or word.head) or not bare
             answer: bool | None = True
+            path = path if not bare or valued else _NEXT
         elif text == "--":
             if known.closed:
                 break
             # What a program hands on, another one reads.
             known = HANDED if known.passes and program != "pytest" else known
             ended, answer = True, True
-        elif valued and text[:1] != "-":
-            valued = False
-            continue
+        elif valued and bare:
+            answer = True
+        elif bare and not ended:
+            unsure = unsure or before[-1:] == "="  # it may be the value
+            answer = _is_command(text, own, path, unsure)
+            path = path if before[-1:] == "=" else _NEXT if path else f"{text}/"
         else:
-            answer = _is_meant(text, program, known, first)
+            answer = _is_meant(text, program, known)
         if answer is False and (known.passes or not ended):
             return False
         doubt = doubt or answer is not True
-        first = first and word.head[:1] == "-"
-        valued = len(word.head) == 2 and word.head[0] == "-" and word.head[1] in known.valued
+        before = "" if bare or "=" in word.head else word.head + "=" * (word.head[:2] == "--")
+        valued = not bare and _takes_next(word.head, own)
+    if path in own.first or (path == "" and own.only and "" not in own.only):
+        return None if unsure else False
     return None if doubt else True
 
 
-def _is_meant(text: str, program: str, known: Asides, first: bool) -> bool | None:
-    """Does this argument leave the program to its work? `first`: nothing but options stands before it."""
+def _is_command(text: str, known: Asides, path: str, unsure: bool) -> bool | None:
+    """Does this subcommand, or operand, leave it to its work? `path`: the one before it, and a `/`."""
+    if path + text in known.first:
+        return None if unsure else False
+    if path:
+        return True
+    other = bool(known.only) and text not in known.only and not unsure
+    return None if other or text in ASIDE_WORDS else True
+
+
+def _is_meant(text: str, program: str, known: Asides) -> bool | None:
+    """Does this option leave the program to its work?"""
     name = text.partition("=")[0]
-    if name in known.words or (first and name in known.first):
+    if name in known.words or (name in ASIDE_WORDS and name[0] == "-"):
         return False
-    if name in ASIDE_WORDS:
-        return False if name[0] == "-" else None if first else True
     if name.startswith("--"):
         if any(each.startswith(name) for each in (*ASIDE, *known.words)) and len(name) > 2:
             return False
@@ -136,6 +155,12 @@ def _is_meant(text: str, program: str, known: Asides, first: bool) -> bool | Non
     if program in _DASHED:
         return None if name in ("-h", "-n", "-V", "-?") else True
     return _cluster(name[1:], known) if name[:1] == "-" else True
+
+
+def _takes_next(text: str, known: Asides) -> bool:
+    """Is the next word the value of this option?"""
+    at = next((at for at, letter in enumerate(text) if letter in known.valued), -1)
+    return text[1:2] != "-" and at == len(text) - 1
 
 
 def _cluster(text: str, known: Asides) -> bool | None:

@@ -67,8 +67,11 @@ def _substitution(script: str, at: int) -> int:
 
 
 def awk_reads(script: str) -> bool:
-    """Does an `awk` script only print? After its first `print` there is no `>` and no pipe."""
-    if any(each in script for each in ("system", "getline", "@", "\\\n", "\\\r")):
+    """Does an `awk` script only print? After its first `print` there is no `>` and no pipe.
+
+    `ARGV` may name a host to connect to.
+    """
+    if any(each in script for each in ("system", "getline", "@", "ARGV", "SYMTAB", "\\\n", "\\\r")):
         return False
     _, _, printed = script.partition("print")
     return ">" not in printed and "|" not in printed.replace("||", "")

@@ -12,7 +12,8 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-_BLANKS = re.compile(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
+# Not a tab, at which a prompt completes names.
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{!&|;<>()]+")
 _SINGLE = re.compile(r"'([^']*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
@@ -26,7 +27,7 @@ _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
-_COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ \t]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
+_COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
 REDIRECT = re.compile(r"([0-9]?)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
@@ -193,6 +194,10 @@ class WordReader:
             made.add("0")  # a number
             self.at += 2
         elif after == "!":
+            self.at += 1
+            if quoted or not self.tame():
+                raise Unclear  # a prompt takes it for its history: zsh leaves out the `!"` of `"$!"`
+            self.at -= 1
             # Without a background job it is empty, and an empty one without quotes is no word at all.
             made.unknown(Rest.ONE if quoted else Rest.WILD, safe=True)
             self.at += 2
