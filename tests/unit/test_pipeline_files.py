@@ -610,7 +610,10 @@ def test_a_test_of_turns_is_run_in_a_session(steps: str, said: list[str]) -> Non
         ("call get {} fails 'x'\ncall late {} returns 1", "the call did not run: first"),
         ("call get {} returns 1\ncall late {}\nexpect denied", "wanted denied, got valid"),
         ("user\ncall get '{\\\"a\\\": 1}'\nexpect repaired {'a': 1}", "wanted repaired, got valid"),
-        ("user\nstop 'length'\ncall get '{\\\"a\\\": \\\"x\\\"'\nexpect repaired {'a': 'x'}", "got unrepairable"),
+        (
+            "user\nstop 'length'\ncall get '{\\\"a\\\": \\\"x\\\"'\nexpect repaired {'a': 'x'}",
+            "got unrepairable",
+        ),
         ("model 'kimi-k2'\noffer expect get, search_docs forcing get", "wanted get, search_docs, got get"),
     ],
 )  # fmt: skip
