@@ -5,8 +5,11 @@ Source: `docs/deployments.md`. Everything that is wrong is found in one run.
 
 from __future__ import annotations
 
+import errno
 import glob
+import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -125,7 +128,7 @@ class Files:
         """The folders in which a change can be one of this deployment."""
         found = {os.path.dirname(path) for path in (*self._read, *self._patterns)}
         found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
-        return {each for each in found if each and glob.has_magic(each) is False and os.path.isdir(each)}
+        return {each for each in found if each and os.path.isdir(each)}
 
     def settled(self) -> bool:
         """Has nobody touched any of the files since they were read, not even to write the same again?"""
@@ -174,8 +177,13 @@ class Files:
 
 
 def _bytes(path: str) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")  # one that is a pipe would be waited for
     with open(path, "rb") as stream:
-        return stream.read(_LARGEST + 1)
+        data = stream.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(errno.EFBIG, f"it is larger than {_LARGEST} bytes")
+    return data
 
 
 class _Sign(NamedTuple):
@@ -266,7 +274,7 @@ class _Building:
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
-            self._settled(checked.rules),
+            self._settled(checked.rules, tools),
             tools,
             limits=self.settings.limits,
             prepare=owner.prepare,
@@ -305,7 +313,12 @@ class _Building:
         seen: set[str] = set()
         for number, pattern in enumerate(self.settings.rules):
             path = self._path(pattern)
-            names = self.files.matching(path) if glob.has_magic(path) else [path]
+            if glob.has_magic(pattern):
+                folder = glob.escape(str(self.settings.folder))
+                path = os.path.normpath(os.path.join(folder, os.path.expanduser(pattern)))
+                names = self.files.matching(path)
+            else:
+                names = [path]
             if not names:
                 self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
             for name in names:
@@ -349,13 +362,15 @@ class _Building:
     def _path(self, name: str) -> str:
         return os.path.normpath(os.path.join(self.settings.folder, os.path.expanduser(name)))
 
-    def _settled(self, rules: RuleSet) -> RuleSet:
+    def _settled(self, rules: RuleSet, tools: Any) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""
         settings = self.settings
         why = settings.why or _WHY.get(settings.default, "")
         default = Default(Effect(settings.default), why)
         policies = (PolicyRule(settings.policy, None),) if settings.policy is not None else rules.policies
-        parts = (rules.source.engine, default, policies, sorted(settings.models.items()), settings.limits)
+        known = json.dumps(tools, sort_keys=True)
+        models = sorted(settings.models.items())
+        parts = (rules.source.engine, default, policies, models, settings.limits, known)
         digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return replace(rules, default=default, policies=policies, source=Source(digest, rules.source.packs))
 

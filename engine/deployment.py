@@ -119,7 +119,8 @@ class Deployment:
         self._owner = owner
         self._tools = tools  # the host's, or None
         self._readings = Readings()
-        self._lock = threading.Lock()  # one load at a time
+        self._lock = threading.RLock()  # one load at a time
+        self._busy = False  # in a load: what runs inside of it cannot ask for another
         self._watching = threading.Lock()
         self._loads, self._failures = 1, 0
         self._files = Files(self.path)  # of the last load, whether it was good or not
@@ -340,7 +341,8 @@ class Deployment:
     def refresh(self) -> Status:
         """`reload`, where anything is not as it was read last."""
         with self._lock:
-            if not self._files.unchanged():
+            # What is wrong may lie in something that was never read: a file that came back, a folder, a pack.
+            if self._state[1] is not None or not self._files.unchanged():
                 self._renew(self._tools)
             return self.status
 
@@ -394,8 +396,11 @@ class Deployment:
     def _renew(self, tools: Tools | None) -> bool:
         """Put in force what is on disk, where that is good. Held by one thread."""
         before, stale = self._state
+        if self._busy:
+            raise InputError("a deployment cannot be loaded by what runs inside of its own loads")
+        self._busy = True
         try:
-            new = self._read(before, tools)
+            new = self._loaded(before, tools)
             if new.settings.state != before.settings.state:
                 self._store = self._opened(new.settings)
         except DeploymentError as error:
@@ -405,6 +410,8 @@ class Deployment:
             self._metrics.reloaded(False)
             self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error))
             return False
+        finally:
+            self._busy = False
         self._loads += 1
         self._put(new, None)
         self._metrics.reloaded(True)
@@ -415,8 +422,17 @@ class Deployment:
         _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
+    def _loaded(self, before: Set, tools: Tools | None) -> Set:
+        try:
+            return self._read(before, tools)
+        except (DeploymentError, KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # a fault of ours must not end a watch, nor be silent
+            raise DeploymentError((), f"{self.path}: {type(error).__name__}: {error}") from error
+
     def _put(self, new: Set, stale: Stale | None) -> None:
-        sets = {**self._sets, new.engine.digest: new}
+        sets = {name: each for name, each in self._sets.items() if name != new.engine.digest}
+        sets[new.engine.digest] = new
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
         self._state = (new, stale)
 

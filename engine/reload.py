@@ -7,6 +7,7 @@ place of another one, or a link that is turned, is missed by who watches the fil
 from __future__ import annotations
 
 import os
+import re
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _STEP_MS = 500  # between two looks at whether this should end
 _POLL = 0.5  # seconds between two looks at files where the system tells nothing
+_ROTATED = re.compile(r"\.(?:[0-9]{1,4}|lock)")
 _AGAIN = 1.0  # seconds, where the folders cannot be watched now
 _REMOTE = (
     "nfs",
@@ -99,7 +101,15 @@ class Watched:
 
     def counts(self, _change: object, path: str) -> bool:
         """Is an event about something that callgate does not write?"""
-        return not self.own or not path.startswith(self.own)
+        return not any(_is_of(each, path) for each in self.own)
+
+
+def _is_of(own: str, path: str) -> bool:
+    """Is it the file itself, one that it was rotated to, or one of SQLite's beside it?"""
+    if not path.startswith(own):
+        return False
+    rest = path[len(own) :]
+    return rest in ("", "-wal", "-shm", "-journal") or _ROTATED.fullmatch(rest) is not None
 
 
 def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:

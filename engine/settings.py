@@ -23,11 +23,12 @@ from .ir import POLICIES
 from .log import LogSettings
 
 LARGEST = 1_000_000  # bytes of a deployment file
+_DEEPEST = 64  # values inside each other in a deployment file
 Place: TypeAlias = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
 _TEXT = {"type": "string", "minlength": 1}
 _TEXTS = {"type": "list", "schema": _TEXT}
-_COUNT = {"type": "integer", "min": 1}
+_COUNT = {"type": "integer", "min": 1, "max": 1 << 40}
 # What may stand where: a Cerberus schema. `meant` says it in words.
 SCHEMA: Mapping[str, Any] = {
     "packs": {**_TEXTS, "meta": {"meant": "a list of names, `name@range` or paths"}},
@@ -120,7 +121,7 @@ def read_settings(
     reading = _Reading(file, os.environ if environment is None else environment)
     document = reading.document(text)
     found = list(reading.found)
-    if document is not None:
+    if document is not None and not any(each.code == "G701" for each in found):
         # What could not be expanded has no value that could be wrong.
         found += _faults(document, reading, file)
     if found:
@@ -160,7 +161,7 @@ class _Reading:
 
     def _value(self, node: yaml.Node, place: Place, depth: int) -> Any:
         self.spans[place] = _span(node)
-        if depth > DEEPEST or len(self.spans) > LARGEST:
+        if depth > _DEEPEST or len(self.spans) > LARGEST:
             self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
             return None
         if isinstance(node, yaml.MappingNode):
@@ -185,7 +186,7 @@ class _Reading:
     def _scalar(self, node: Any, place: Place) -> Json:
         text = _VARIABLE.sub(lambda found: self._variable(found, node, place), node.value)
         # In `{…}` a variable has to stand in quotes, and may be a number all the same.
-        whole = node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
+        whole = place[:1] != ("let",) and node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
         return _plain(text) if whole or node.style in (None, "") else text
 
     def _variable(self, found: re.Match[str], node: yaml.Node, place: Place) -> str:
@@ -215,7 +216,7 @@ def _plain(text: str) -> Json:
         return None
     if text in ("true", "false"):
         return text == "true"
-    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,18})", text):
+    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,255})", text):
         return int(text)
     if re.fullmatch(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", text):
         return float(text)

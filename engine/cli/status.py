@@ -62,12 +62,18 @@ def _facts(deployment: Deployment) -> dict[str, Any]:
         "rules": len(rules.rules),
         "tools": len(tools) if tools is not None else None,
         "models": dict(settings.models),
-        "state": settings.state.partition("@")[2] or settings.state,
+        "state": _store(settings.state),
         "log": settings.log.to if settings.log is not None else None,
         "watch": settings.watch,
         "expired": list(status.expired),
         "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in deployment.warnings],
     }
+
+
+def _store(url: str) -> str:
+    """A store's URL without what could be a password."""
+    head, slashes, rest = url.partition("://")
+    return f"{head}{slashes}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def _text(facts: dict[str, Any]) -> str:

@@ -61,7 +61,9 @@ def test_status_of_what_does_not_load(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_password_of_the_store_is_not_shown(command: Command, tmp_path: Path) -> None:
-    path = deployment(tmp_path, head="default: deny\nstate: redis://me:secret@127.0.0.1:1/0", a="")
+    path = deployment(
+        tmp_path, head="default: deny\nstate: redis://me:secret@127.0.0.1:1/0?password=secret", a=""
+    )
     for form in ("text", "json"):
         status, out, err = command("status", path, "--format", form)
         assert (status, "secret" in out + err) == (0, False)

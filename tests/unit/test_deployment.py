@@ -269,7 +269,68 @@ def test_refresh_reads_only_where_something_changed(tmp_path: Path) -> None:
         assert engine.refresh().loads == 3
         write(tmp_path, {"rules/a.gate": "tool"})
         assert engine.refresh().failures == 1
-        assert engine.refresh().failures == 1  # it is known to be broken
+        write(tmp_path, {"rules/a.gate": GOOD})
+        assert engine.refresh().error is None
+
+
+def test_whatever_was_wrong_is_looked_at_again_until_it_is_mended(tmp_path: Path) -> None:
+    own = 'pack own "1.0.0"\ntool read { alias /path from zzz }'
+    write(tmp_path, {"own.gate": own})
+    path = deployment(tmp_path, head="default: allow\npacks: [./own.gate]", a="")
+    with callgate.load(path) as engine:
+        (tmp_path / "own.gate").unlink()
+        assert engine.refresh().error
+        write(tmp_path, {"own.gate": own})
+        assert engine.refresh().error is None
+        engine.set_tools({"read": {"type": 3}})
+        assert engine.status.error
+        assert engine.refresh().error is None
+
+
+def test_a_fault_that_nobody_foresaw_is_a_failed_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr("callgate.engine.deployment.build", lambda *_: 1 / 0)
+            assert "ZeroDivisionError" in (engine.reload().error or "")
+        assert engine.check("read", {"file_path": "/a"}).allowed
+        assert engine.reload().error is None
+
+
+def test_what_runs_inside_of_a_load_cannot_ask_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        monkeypatch.setattr("callgate.engine.deployment.build", lambda *_: engine.reload())
+        assert "inside of its own loads" in (engine.reload().error or "")
+
+
+def test_the_tools_are_in_the_digest(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        before = engine.digest
+        write(tmp_path, {"tools.json": json.dumps({"read": {**SCHEMA, "required": []}})})
+        assert engine.reload().digest != before
+
+
+def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path / "proj[1]", a=GOOD)) as engine:
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"path": "/a"}
+        assert str(tmp_path / "proj[1]") in engine.watched.folders
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    (tmp_path / "tools.json").unlink()
+    os.mkfifo(tmp_path / "tools.json")
+    assert "no regular file" in str(refused(path))
+
+
+def test_a_deployment_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text() + "# x\n" * 2_100_000 + "policy: nonsense\n")
+    assert "larger than" in str(refused(path))
 
 
 def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None:

@@ -149,6 +149,8 @@ def test_files_that_callgate_writes_are_no_change() -> None:
     assert not watched.counts(None, "/srv/decisions.jsonl.1")
     assert not watched.counts(None, "/srv/gate.db-wal")
     assert watched.counts(None, "/srv/rules.gate")
+    assert watched.counts(None, "/srv/gate.db.gate")
+    assert watched.counts(None, "/srv/decisions.jsonline.gate")
 
 
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:
     [
         ("${A}", {"A": "x"}, "x"),
         ("${A}", {"A": "7"}, 7),
-        ('"${A}"', {"A": "7"}, 7),
+        ('"${A}"', {"A": "7"}, "7"),
+        ("12345678901234567890", {}, 12345678901234567890),
         ("'${A}'", {"A": "7"}, "7"),
         ('"a${A}b"', {"A": "7"}, "a7b"),
         ("${A:-8}", {}, 8),
@@ -145,6 +146,17 @@ def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:
 def test_what_is_expanded_and_what_type_it_has(written: str, environment: dict[str, str], value: Any) -> None:
     found = read(f"default: deny\nlet:\n  x: {written}", **environment).let["x"]
     assert (found, type(found)) == (value, type(value))
+
+
+def test_a_number_in_quotes_for_a_setting_that_wants_one() -> None:
+    assert read('default: deny\nlimits: {depth: "${DEPTH}"}', DEPTH="7").limits.depth == 7
+
+
+@pytest.mark.parametrize(
+    "text", ["let: &x {a: *x}", "rules: &x [*x]", "limits: {input-bytes: 99999999999999}"]
+)
+def test_what_has_no_end_or_is_too_large_is_refused(text: str) -> None:
+    assert wrong(f"default: deny\n{text}")[0].code in ("G701", "G704")
 
 
 def test_aliases_that_grow_are_refused() -> None:
