@@ -102,7 +102,11 @@ def _is_for_real(words: Words, program: str) -> bool | None:
         text = word.text
         # pytest takes options from a file, and from within an option.
         doubt = doubt or "addopts" in word.head or (own.files and word.head[:1] == "@")
-        if text is not None and (own.vague.match(text) or (before and own.vague.match(before + text))):
+        if (
+            text is not None
+            and not ended
+            and (own.vague.match(text) or (before and own.vague.match(before + text)))
+        ):
             doubt = True
         bare = word.head[:1] != "-"
         if text is None:
@@ -117,8 +121,8 @@ def _is_for_real(words: Words, program: str) -> bool | None:
             ended, answer = True, True
         elif valued and bare:
             answer = True
-        elif bare and not ended:
-            unsure = unsure or before[-1:] == "="  # it may be the value
+        elif bare and not (ended and path):
+            unsure = unsure or ended or before[-1:] == "="  # it may be a value, or handed on
             answer = _is_command(text, own, path, unsure)
             path = path if before[-1:] == "=" else _NEXT if path else f"{text}/"
         else:

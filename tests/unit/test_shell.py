@@ -474,6 +474,25 @@ def test_a_signature_in_a_format_of_git_mutates() -> None:
     )
 
 
+def test_options_are_read_as_the_program_reads_them() -> None:
+    # `tree` takes the next words for `I`, `L` and `P`, and reads on in the word behind them.
+    all_mutate("tree -Io pat out", "tree -Po pat out", "tree -Lo 2 out", "tree -LR 1", "tree -aLLo 1 2 out")
+    none_mutates("tree -L 2 -I 'a|b' src", "tree -aL 2", "tree -L2", "tree -dfL 3 -P '*.py'")
+    # The `yq` for `jq` takes `-i` behind the dashes, too; NetBSD's `sort -R` takes the dashes.
+    all_mutate("yq -y .a f -r -- -i", 'yq -r .a -- "$X"', "sort -R -- -o f", "sort -nR -- *")
+    none_mutates("cat a | sort -R", "sort -u -- a", "sort -- -o")
+    # gawk connects to a host where a file's name begins with /inet.
+    all_mutate("awk 1 /inet/tcp/0/h/80", "awk '{print}' /inet4/tcp/0/h/80", "awk 'BEGIN{ARGV[1]=x}1'")
+
+
+def test_what_a_prompt_takes_for_itself_mutates() -> None:
+    all_mutate("echo a \\\n^x^'^'", "echo 'a\n ^x^y'", "^a^b", "cat a\n  ^a^b", 'echo "a\n^b"')
+    all_mutate("echo $!touch", "echo \\\n$!touch", "echo \"$!\" \"; touch x; echo '\" '\"' '\"' \\'")
+    all_mutate("uniq a \t", "uniq a\t", "\tcat a", "if true; then\n\tcat a\nfi", "cat a # b\tc", " \t\n")
+    all_mutate("cat 'a\x1b'", "cat a\x16", "echo 'a\x7f'", "cat a\x09")
+    none_mutates("echo a^b", "grep '^a' f", "awk '{\n\tprint\n}' f", "cut -d'\t' -f 1 a", "echo $! b")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
@@ -612,6 +631,58 @@ def test_only_text_is_taken(ask: object, wrong: object) -> None:
         ("rm -- --help", "rm", True),
         ("foo -- --help", "foo", None),
         ("foo --list-tests", "foo", None),
+        ("mvn -D skipTests test", "mvn", None),
+        ("mvn --define skipTests test", "mvn", None),
+        ("mvn test -PnoTests", "mvn", None),
+        ("mvn test -Dmaven.test.skip.exec=true", "mvn", False),
+        ("mvn -ntp -pl core test -Dtest=A", "mvn", True),
+        ("swift test list", "swift", False),
+        ("swift test -c debug list", "swift", False),
+        ("swift test --filter list", "swift", None),
+        ("swift test", "swift", True),
+        ("go test -exec true ./...", "go", None),
+        ("go test -toolexec=true ./...", "go", None),
+        ("go test -count=0 ./...", "go", None),
+        ("go test . -args -test.list=.", "go", False),
+        ("go test -v -count=1 ./...", "go", True),
+        ("go list ./...", "go", False),
+        ("tox exec -- true", "tox", False),
+        ("tox devenv x", "tox", False),
+        ("tox depends", "tox", False),
+        ("tox --devenv x", "tox", False),
+        ("tox --workdir d exec", "tox", None),
+        ("tox -x testenv.commands=true", "tox", None),
+        ("tox other", "tox", None),
+        ("tox -re py", "tox", True),
+        ("tox", "tox", True),
+        ("tox -- -x", "tox", True),
+        ("npm -- ls", "npm", None),
+        ("phpunit --check-php-configuration", "phpunit", False),
+        ("phpunit --check-other", "phpunit", None),
+        ("phpunit tests", "phpunit", True),
+        ("vitest --config x list", "vitest", None),
+        ("playwright", "playwright", False),
+        ("playwright other", "playwright", None),
+        ("playwright test --grep @smoke", "playwright", True),
+        ("npm run", "npm", False),
+        ("npm run test", "npm", True),
+        ("npm test --script-shell=true", "npm", None),
+        ("cargo nextest list", "cargo", False),
+        ("cargo nextest run", "cargo", True),
+        ("gradle test -x test", "gradle", None),
+        ("gradle :app:dependencies", "gradle", None),
+        ("gradle :app:test", "gradle", True),
+        ("make -o test test", "make", None),
+        ("make MAKEFLAGS=n test", "make", None),
+        ("ctest -T Submit", "ctest", None),
+        ("bazel test --run_under=true //...", "bazel", None),
+        ("dotnet test -t:Build", "dotnet", None),
+        ("tsc -showConfig", "tsc", False),
+        ("tsc -b", "tsc", True),
+        ("nox --install-only", "nox", False),
+        ("rake -p 1", "rake", None),
+        ("mypy @f", "mypy", None),
+        ("npm install @a/b", "npm", True),
     ],
 )
 def test_which_program_runs(command: str, program: str, answer: bool | None) -> None:
