@@ -19,32 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import callgate
+from check import CALL, LARGE
+from check import engine as make
+
 from callgate.engine.decided import decided
 from callgate.engine.log import DecisionLog, LogSettings
 from callgate.engine.metrics import Metrics
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "minLength": 1},
-        "content": {"type": "string"},
-        "mode": {"enum": ["create", "append", "replace"]},
-        "limit": {"type": "integer", "minimum": 0},
-    },
-    "required": ["path", "content"],
-}
-RULES = """
-tool write {
-  alias /path from file_path, filePath, filename accepting string
-  alias /content from text, body accepting string
-  filesystem-path /path
-  scalar /limit as number
-  deny "not under /etc" when /path starts-with "/etc"
-}
-"""
-CALL = {"path": "/repo/src/a.py", "content": "print('hello')\n", "mode": "create", "limit": 10}
-LARGE = {**CALL, "content": ("print('hello')\n" * 14_000)[:200_000]}
 LOOPS = 1_000  # so many wait without waking the log's thread
 
 
@@ -55,7 +36,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=40, help="batches of each, in turn")
     rounds = parser.parse_args().rounds
     warnings.simplefilter("ignore")
-    engine = callgate.compile(RULES, tools={"write": SCHEMA})
+    engine = make(1)
     assert engine.check("write", CALL).outcome == "valid"
     metrics = Metrics()
     clock = time.perf_counter_ns

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,7 @@ from .lock import NAME as LOCK
 from .lock import FileRead, Lock, read_lock
 from .packs import Library
 from .readings import Readings
-from .ruletext import PackError, RuleText
+from .ruletext import LARGEST, PackError, RuleText
 from .settings import Settings, read_settings
 from .units import Unit
 from .verdict import Source
@@ -47,7 +47,6 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-_LARGEST = 8_000_000  # bytes of one file
 _TICK = 1.0  # seconds; clocks of file systems are coarser than ours
 _BOM = b"\xef\xbb\xbf"
 
@@ -61,16 +60,16 @@ class Owner(Struct, frozen=True):
 
 
 class Set(Struct, frozen=True):
-    """One set of rules. `files`: what was read for it, by path: SHA-256, or None where there was no file."""
+    """One set of rules. `files`: the paths of what was read for it; `read`: the same, for a lock."""
 
     settings: Settings
     engine: Engine
-    files: Mapping[str, str | None]
+    files: tuple[str, ...]
     since: datetime
     expired: tuple[str, ...]
     warnings: tuple[Diagnostic, ...]
     units: tuple[Unit, ...] = ()
-    read: tuple[FileRead, ...] = ()  # for a lock
+    read: tuple[FileRead, ...] = ()
 
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
@@ -119,9 +118,9 @@ class Files:
                 self._first[path] = _sign(path)
 
     @property
-    def digests(self) -> dict[str, str | None]:
-        """SHA-256 of each file, in hexadecimal; None where there was none."""
-        return {path: None if data is None else sha256(data).hexdigest() for path, data in self._read.items()}
+    def there(self) -> tuple[str, ...]:
+        """The paths of the files that were there, in the order in which they were looked for."""
+        return tuple(path for path, data in self._read.items() if data is not None)
 
     @property
     def folders(self) -> set[str]:
@@ -180,9 +179,9 @@ def _bytes(path: str) -> bytes:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")  # one that is a pipe would be waited for
     with open(path, "rb") as stream:
-        data = stream.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise OSError(errno.EFBIG, f"it is larger than {_LARGEST} bytes")
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise OSError(errno.EFBIG, f"it is larger than {LARGEST} bytes")
     return data
 
 
@@ -281,11 +280,10 @@ class _Building:
             policies=owner.policies,
         )
         expired = tuple(f"{each.file}:{each.span.line}" for each in self.found if each.code == "G108")
-        digests = self.files.digests
         return Set(
             self.settings,
             engine,
-            digests,
+            self.files.there,
             datetime.now(UTC),
             expired,
             tuple(self.found),
@@ -312,13 +310,10 @@ class _Building:
         """The rule files, each once, in the order of the patterns."""
         seen: set[str] = set()
         for number, pattern in enumerate(self.settings.rules):
-            path = self._path(pattern)
             if glob.has_magic(pattern):
-                folder = glob.escape(str(self.settings.folder))
-                path = os.path.normpath(os.path.join(folder, os.path.expanduser(pattern)))
-                names = self.files.matching(path)
+                names = self.files.matching(self._path(pattern, glob.escape(str(self.settings.folder))))
             else:
-                names = [path]
+                names = [self._path(pattern)]
             if not names:
                 self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
             for name in names:
@@ -359,8 +354,10 @@ class _Building:
         code = "G706" if error.code == "G505" else error.code
         self._wrong(code, str(error), *place, help=error.help)
 
-    def _path(self, name: str) -> str:
-        return os.path.normpath(os.path.join(self.settings.folder, os.path.expanduser(name)))
+    def _path(self, name: str, folder: str | None = None) -> str:
+        """A path from the folder of the deployment, or from that folder as it is written in a pattern."""
+        home = str(self.settings.folder) if folder is None else folder
+        return os.path.normpath(os.path.join(home, os.path.expanduser(name)))
 
     def _settled(self, rules: RuleSet, tools: Any) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""

@@ -48,6 +48,7 @@ _log = logging.getLogger("callgate")
 Stale: TypeAlias = "tuple[datetime, DeploymentError]"  # since when, and why
 _NO_COUNTS = LogCounts(0, 0, 0, 0, None, None)
 _TRIES = 20  # readings of files that keep changing, before a load fails
+_QUIET = 0.1  # seconds, before there are settings
 _SETS = 8  # sets that turns may still be on
 
 
@@ -124,7 +125,7 @@ class Deployment:
         self._watching = threading.Lock()
         self._loads, self._failures = 1, 0
         self._files = Files(self.path)  # of the last load, whether it was good or not
-        first = self._read(None)
+        first = self._read(tools, _QUIET)
         self._state: tuple[Set, Stale | None] = (first, None)
         self._sets = {first.engine.digest: first}
         self._store = self._opened(first.settings)
@@ -175,7 +176,7 @@ class Deployment:
             stale[0] if stale is not None else None,
             stale[1].text if stale is not None else None,
             now.engine.packs,
-            tuple(path for path, digest in now.files.items() if digest is not None),
+            now.files,
             now.expired,
             self._loads,
             self._failures,
@@ -207,15 +208,7 @@ class Deployment:
     ) -> Verdict:
         """`Engine.check` through the set in force. `tools`: in the place of the registered ones, for this
         call; `call_id`: for the log."""
-        began = perf_counter_ns()
-        now = self._set
-        engine = now.engine if tools is None else now.engine.over(tools)
-        is_ = now.model(model)
-        verdict = engine.check(
-            tool, arguments, model=is_, schema=schema, context=context, stop_reason=stop_reason
-        )
-        self._tell(verdict, tool, arguments, began, is_, None, call_id, stop_reason, text=False)
-        return verdict
+        return self._judge(tool, arguments, model, schema, tools, context, stop_reason, call_id, text=False)
 
     def check_text(
         self,
@@ -230,15 +223,7 @@ class Deployment:
         call_id: str | None = None,
     ) -> Verdict:
         """`Engine.check_text` through the set in force; `tools` and `call_id` as in `check`."""
-        began = perf_counter_ns()
-        now = self._set
-        engine = now.engine if tools is None else now.engine.over(tools)
-        is_ = now.model(model)
-        verdict = engine.check_text(
-            tool, text, model=is_, schema=schema, context=context, stop_reason=stop_reason
-        )
-        self._tell(verdict, tool, text, began, is_, None, call_id, stop_reason, text=True)
-        return verdict
+        return self._judge(tool, text, model, schema, tools, context, stop_reason, call_id, text=True)
 
     def session(
         self,
@@ -285,6 +270,28 @@ class Deployment:
     def metrics(self) -> str:
         """The counters, in Prometheus' text format: decisions, rules, the log, loads."""
         return self._metrics.text()
+
+    def _judge(
+        self,
+        tool: str,
+        sent: Any,
+        model: str | None,
+        schema: Json,
+        tools: Tools | None,
+        context: Mapping[str, Json] | None,
+        stop_reason: str | None,
+        call_id: str | None,
+        *,
+        text: bool,
+    ) -> Verdict:
+        began = perf_counter_ns()
+        now = self._set  # once: a load may put another in its place meanwhile
+        engine = now.engine if tools is None else now.engine.over(tools)
+        known = now.model(model)
+        judge = engine.check_text if text else engine.check
+        verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
+        self._tell(verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
+        return verdict
 
     def _tell(
         self,
@@ -355,7 +362,7 @@ class Deployment:
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
         if settings.state.startswith("sqlite:///"):
             own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
-        return Watched(self._files.folders, own, settings.poll)
+        return Watched(tuple(sorted(self._files.folders)), tuple(sorted(own)), settings.poll)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
@@ -382,8 +389,7 @@ class Deployment:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
-        if self._store is not None:
-            self._store.close()
+        self._store.close()
         if self._log is not None:
             self._log.close()
 
@@ -424,8 +430,8 @@ class Deployment:
 
     def _loaded(self, before: Set, tools: Tools | None) -> Set:
         try:
-            return self._read(before, tools)
-        except (DeploymentError, KeyboardInterrupt, SystemExit):
+            return self._read(tools, before.settings.quiet)
+        except DeploymentError:
             raise
         except Exception as error:  # a fault of ours must not end a watch, nor be silent
             raise DeploymentError((), f"{self.path}: {type(error).__name__}: {error}") from error
@@ -436,10 +442,8 @@ class Deployment:
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
         self._state = (new, stale)
 
-    def _read(self, old: Set | None, tools: Tools | None = None) -> Set:
-        """What is on disk, where no file changed from its first reading until some time after the last."""
-        tools = tools if old is not None else self._tools
-        quiet = old.settings.quiet if old is not None else 0.1
+    def _read(self, tools: Tools | None, quiet: float) -> Set:
+        """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
             files = self._files = Files(self.path)
             self._readings.begin()

@@ -8,8 +8,8 @@ from typing import Any
 from ..grammar.ast import Json
 from .domain import DEEPEST, Limits, value_fault
 from .errors import CallgateError, InputError
+from .ruletext import LARGEST
 
-LARGEST = 8_000_000  # bytes of a document
 _NO_JSON = MappingProxyType(
     {
         "limit": "is too large or nested too deep, once its aliases are followed",

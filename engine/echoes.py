@@ -8,40 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
 from .relevance import composed
-from .shown import LINES, places, unseen
+from .shown import LINES, places, scalars, spelled, unseen
 
 ALL = ""  # in the place of pieces: every one
-_LEAST, _WORD = (
-    3,
-    6,
-)  # characters of a piece, of one word, that is looked for without regard to case and quotes
+_LEAST = 3  # characters of a piece that is looked for without regard to case and quotes
+_WORD = 6  # the same, of one word
 _DROPPED = re.compile(r"[\s\"'`\\=,;]+")
 _NUMBERED = re.compile(r"[ \t]{0,64}+(?:[^:\s][^:\n\t ]{0,4095}+:)?[ \t]{0,64}+[0-9]{1,9}+ ?[:|→│\t-]")
-_DEEPEST = 4096
+_WORDS = MappingProxyType({True: "true", False: "false", None: "null"})
 
 
 def texts_of(arguments: Any) -> Iterator[str]:
     """Every text in a call's arguments, its keys, numbers and words among them; at most some thousand."""
-    todo = [arguments]
-    for _ in range(_DEEPEST):
-        if not todo:
-            return
-        here = todo.pop()
-        if type(here) is str:
-            yield here
-        elif type(here) is dict:
-            yield from here
-            todo.extend(reversed(here.values()))
-        elif type(here) is list:
-            todo.extend(reversed(here))
-        elif type(here) is bool or here is None:
-            yield {True: "true", False: "false", None: "null"}[here]
-        elif type(here) is float or (type(here) is int and here.bit_length() < 128):
-            yield str(here)
+    for each in scalars(arguments, keys=True):
+        text = _WORDS[each] if each is None or type(each) is bool else spelled(each)
+        if text is not None:
+            yield text
 
 
 def echoed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:

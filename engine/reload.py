@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from .deployment import Deployment
 
@@ -82,22 +84,12 @@ class Watch:
                     break
 
 
-class Watched:
-    """What is watched: folders, but for files that callgate itself writes there."""
+class Watched(Struct, frozen=True):
+    """What is watched: folders, but for files of their `own` that callgate writes there. Both are sorted."""
 
-    __slots__ = ("folders", "own", "poll")
-
-    def __init__(self, folders: Iterable[str], own: Iterable[str], poll: bool | None) -> None:
-        self.folders = tuple(sorted(folders))
-        self.own = tuple(sorted(own))
-        self.poll = poll
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Watched):
-            return NotImplemented
-        return (self.folders, self.own, self.poll) == (other.folders, other.own, other.poll)
-
-    __hash__ = None  # type: ignore[assignment]
+    folders: tuple[str, ...]
+    own: tuple[str, ...]
+    poll: bool | None
 
     def counts(self, _change: object, path: str) -> bool:
         """Is an event about something that callgate does not write?"""

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from .stores import Store
 
 T = TypeVar("T")
-# The engine in force, or of rules with this digest, and what the session's model is there.
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
+# The engine in force, or of rules with this digest, and what the session's model is there.
 Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
 
 
@@ -385,8 +385,8 @@ class Session:
             text = printed(value)
         else:
             text = value if type(value) is str else result_text(value)
-        told = value if type(value) is str else text
-        good = good and not has_failed(value, told, many=len(pending.named) > 1, command=pending.command)
+        whole = value if type(value) is str else text
+        good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
         unmoved = ground.moves == pending.moves
         if pending.changes:
             grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)

@@ -106,11 +106,7 @@ class Settings(Struct, frozen=True):
 
     def at(self, *place: str | int) -> Span:
         """Where a setting stands, or the nearest one above it that does."""
-        while place:
-            if place in self.spans:
-                return self.spans[place]
-            place = place[:-1]
-        return NOWHERE
+        return _at(self.spans, place)
 
 
 def read_settings(

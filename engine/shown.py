@@ -61,21 +61,35 @@ class Written(Struct, frozen=True):
     every: bool = False
 
 
-def leaves(value: Any) -> Iterator[str]:
-    """The texts in a value, in order; at most some thousand."""
+def scalars(value: Any, *, keys: bool = False) -> Iterator[Any]:
+    """What is no array and no object in a value, in order, some thousand at most. `keys`: of objects, too."""
     todo: list[Any] = [value]
     left = _LEAVES
     while todo and left:
         here = todo.pop()
         left -= 1
-        if type(here) is str:
-            yield here
-        elif type(here) is dict:
+        if type(here) is dict:
+            if keys:
+                yield from here
             todo.extend(reversed(here.values()))
         elif type(here) is list:
             todo.extend(reversed(here))
-        elif type(here) is float or (type(here) is int and here.bit_length() < 128):
-            yield str(here)
+        else:
+            yield here
+
+
+def spelled(scalar: Any) -> str | None:
+    """A text or a number as text; None for what is neither, or too long a number."""
+    if type(scalar) is str:
+        return scalar
+    if type(scalar) is float or (type(scalar) is int and scalar.bit_length() < 128):
+        return str(scalar)
+    return None
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """The texts and numbers in a value, in order; at most some thousand."""
+    return (text for each in scalars(value) if (text := spelled(each)) is not None)
 
 
 def targets(arguments: Json) -> tuple[str, ...]:
@@ -315,22 +329,8 @@ def result_text(value: Any) -> str:
         ]
         if texts:
             return "\n".join(texts)
-    return "\n".join(_texts_in(value))
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    """The texts in a value, without its numbers: a tool's own counts and codes show nothing."""
-    todo = [value]
-    for _ in range(_LEAVES):
-        if not todo:
-            return
-        here = todo.pop()
-        if type(here) is str:
-            yield here
-        elif type(here) is dict:
-            todo.extend(reversed(here.values()))
-        elif type(here) is list:
-            todo.extend(reversed(here))
+    # Without its numbers: a tool's own counts and codes show nothing.
+    return "\n".join(each for each in scalars(value) if type(each) is str)
 
 
 def result_key(value: Any) -> str | None:

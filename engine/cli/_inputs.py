@@ -146,7 +146,8 @@ def read_document(name: str, setting: str, note: Callable[[str, bytes], None] | 
     Raises:
         Unusable: it cannot be read exactly; the message begins with the setting and the file.
     """
-    from ..documents import LARGEST, DocumentError, decode_document
+    from ..documents import DocumentError, decode_document
+    from ..ruletext import LARGEST
 
     try:
         with open(name, "rb") as stream:
