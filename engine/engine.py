@@ -44,23 +44,27 @@ _OVERS = 64  # lists of tools whose engine is kept
 class Registry(msgspec.Struct, frozen=True):
     """What a palette may offer: the registered tools, and those of the provider among them, in order.
 
-    `places`: the place of each. `digest` tells registries apart, equal across processes.
+    `places`: the place of each. `digest` tells registries apart, equal across processes. `size`: bytes that
+    the names take in a session's state.
     """
 
     names: tuple[str, ...]
     places: Mapping[str, int]
     source: Source
     digest: str
+    size: int
 
     @staticmethod
     def of(names: tuple[str, ...], tools: object) -> Registry:
         from hashlib import blake2b
 
         from .palette import Source
+        from .state import size_of
 
         text = "\0".join(names).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=8).hexdigest()
-        return Registry(names, {name: place for place, name in enumerate(names)}, Source(tools), digest)
+        places = {name: place for place, name in enumerate(names)}
+        return Registry(names, places, Source(tools), digest, size_of(names))
 
 
 # By (tool, model); a name alone stands for no model, which is found faster than a pair.

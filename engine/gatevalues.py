@@ -13,7 +13,11 @@ import msgspec
 from .errors import InputError
 from .shown import size_of
 
+DIGESTS = 1024  # results of a turn that are told apart
+MARK = 8  # characters of the digest of one
+TARGETS = 256  # changed targets of a turn
 NAME = 64  # bytes of a target's name, as JSON; a longer one is known by its key alone
+SMALLEST = 80  # bytes of a target of which no more is kept than has to be
 
 
 class Preset(msgspec.Struct, frozen=True):
@@ -47,8 +51,8 @@ class Target(msgspec.Struct, omit_defaults=True):
     read after that. `pieces`: what was written and not shown yet. Of changes that run: what they write
     (`coming`), take away (`going`, as whole `lines`, or at `every` place), whether one replaces everything
     (`whole`), and whether one of them came back with a good result (`landed`). `above`: digests of the
-    folders of a name that is not kept whole. `told`: a look said what was written, so a search may only
-    repeat it.
+    folders of a name that is not kept whole. `cut`: neither is. `told`: a look said what was written, so a
+    search may only repeat it.
     """
 
     name: str
@@ -64,11 +68,13 @@ class Target(msgspec.Struct, omit_defaults=True):
     landed: bool = False
     told: bool = False
     above: str = ""
+    cut: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name, where it is whole, to be looked for in texts."""
-        return (self.name,) if size_of(self.name) <= NAME - 4 and "?" not in self.name else ()
+        whole = not self.cut and size_of(self.name) <= NAME - 4 and "?" not in self.name
+        return (self.name,) if whole else ()
 
 
 class Grounding(msgspec.Struct, omit_defaults=True):

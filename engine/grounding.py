@@ -18,18 +18,18 @@ import msgspec
 from .echoes import ALL, without_echoes
 from .errors import InputError
 from .failures import says_nothing
-from .gatevalues import NAME, Grounding, Pending, Preset, Target
+from .gatevalues import DIGESTS, MARK, NAME, TARGETS, Grounding, Pending, Preset, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, Written, fit, hitting, joined, lines_by_name, sample
+from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample
 
-DIGESTS = 1024  # results of a turn that are told apart
-TARGETS = 256  # changed targets of a turn
-_FULL, _ONE = 12, 64  # so many of them are kept with all pieces of what was written, and with at least one
-_DIGEST, _WIDTH = 6, 8  # bytes, and characters of their text
-_KEYED = blake2b(digest_size=_DIGEST, key=b"callgate.novelty")  # to be copied
+# Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
+_FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
+_CUT = 24  # bytes of a name that is not kept whole then
+_PLENTY = 1 << 20
+_KEYED = blake2b(digest_size=MARK * 3 // 4, key=b"callgate.novelty")  # to be copied
 _FOLDERS = 24  # above a path whose name is not kept whole
 _TOKEN = 4096  # characters of a path
 CLAIMS = ("none", "unverified", "assertion", "completion")
@@ -72,11 +72,18 @@ def started(state: Grounding) -> int:
 
 
 def change_started(
-    state: Grounding, tool: str, named: Sequence[tuple[str, Written]], cwd: Folded, *, unnamed: bool
+    state: Grounding,
+    tool: str,
+    named: Sequence[tuple[str, Written]],
+    cwd: Folded,
+    *,
+    unnamed: bool,
+    room: int = _PLENTY,
 ) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
     `named`: keys of the targets, with what is written there. `unnamed`: it may change something else, too.
+    `room`: bytes that are left for what is kept; with less of it, less is.
     """
     state.mutations += 1
     state.moves += 1
@@ -89,26 +96,39 @@ def change_started(
         state.unnamed = _shown_name(tool)
     for key, one in named:
         known = state.targets.get(key)
-        if known is None and len(state.targets) >= TARGETS:
+        if known is None and (len(state.targets) >= TARGETS or room < 0):
             state.others = True
             continue
-        most = _most(state, key)
-        now = Target(_shown_name(one.name), above=_above(one.name, cwd)) if known is None else known
-        state.targets[key] = Target(
+        most = LINES if room > _FULL else int(room > _ONE)
+        now = _target(one.name, cwd, room) if known is None else known
+        going = (*now.going, *_gone(now, one))
+        # What takes the place of something takes its room, too.
+        most = max(most, len(hitting(one.gone, now.pieces)))
+        coming = (*now.coming, *sample(one.pieces, most))
+        state.targets[key] = here = Target(
             now.name,
             None,
             now.running + 1,
             False,
-            sample(now.pieces, most),
-            sample((*now.coming, *one.pieces), most),
-            sample((*now.going, *_gone(now, one)), most),
+            now.pieces,
+            sample(coming, LINES),
+            sample(going, LINES if room > 0 else len(now.going)),
             now.whole or one.whole,
             now.lines or one.lines,
             now.every or one.every,
             now.landed,
             now.told,
             now.above,
+            now.cut,
         )
+        more = len(here.coming) + len(here.going) - len(now.coming) - len(now.going)
+        room -= more * (PIECE + 3) + (0 if known is not None or here.cut else NAME + len(here.above))
+
+
+def _target(name: str, cwd: Folded, room: int) -> Target:
+    if room > _WHOLE:
+        return Target(_shown_name(name), above=_above(name, cwd))
+    return Target(fit(_shown_name(name), _CUT), cut=True)
 
 
 def _gone(target: Target, one: Written) -> tuple[str, ...]:
@@ -140,7 +160,7 @@ def change_ended(state: Grounding, keys: Iterable[str], *, unnamed: bool, ok: bo
         target.since = state.tick
         if target.landed:
             one = Written(target.name, target.coming, target.going, target.whole, target.lines, target.every)
-            target.pieces = joined(target.pieces, one, _most(state, key))
+            target.pieces = joined(target.pieces, one, LINES)
         target.coming = target.going = ()
         target.whole = target.lines = target.every = target.landed = False
 
@@ -166,14 +186,6 @@ def _shown_name(name: str) -> str:
     return fit("".join(each if each.isprintable() else "?" for each in name[:NAME]), NAME)
 
 
-def _most(state: Grounding, key: str) -> int:
-    """How many pieces are kept of a target: fewer of those that came late, for the size of the state."""
-    rank = len(state.targets)
-    if key in state.targets:
-        rank = next(at for at, each in enumerate(state.targets) if each == key)
-    return LINES if rank < _FULL else int(rank < _ONE)
-
-
 def _about(state: Grounding) -> list[str]:
     """What claims are about: the surface, and what this turn changed."""
     return [*state.surface, *(name for each in state.targets.values() for name in each.names)]
@@ -196,6 +208,8 @@ def under(state: Grounding, named: Sequence[tuple[str, Written]], cwd: Folded) -
     marks = {_folder_mark(each) for each in folders}
 
     def lies(each: Target) -> bool:
+        if each.cut:
+            return True  # where it lies is not known any more
         if each.above:
             return any(each.above[at : at + 4] in marks for at in range(0, len(each.above), 4))
         return key_of(each.name, cwd).startswith(inside)
@@ -248,11 +262,11 @@ def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) 
     digest = b2a_base64(keyed.digest(), newline=False).decode()
     digests = state.digests
     at = digests.find(digest)
-    while at >= 0 and at % _WIDTH:
+    while at >= 0 and at % MARK:
         at = digests.find(digest, at + 1)
     if at >= 0:
         return False
-    if len(digests) >= DIGESTS * _WIDTH:
+    if len(digests) >= DIGESTS * MARK:
         state.others = True
         return False
     state.digests = digests + digest
@@ -290,7 +304,7 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
 def told(state: Grounding, pieces: Sequence[str]) -> None:
     """A look says what was written: whoever keeps such texts could give them back as a search's lines."""
     for each in state.targets.values():
-        if not each.told and any(piece == ALL or piece in each.pieces for piece in pieces):
+        if each.pieces and not each.told and any(piece == ALL or piece in each.pieces for piece in pieces):
             each.told = True
 
 

@@ -19,7 +19,7 @@ from . import state as memory
 from .condition import Env
 from .definitions import Tools
 from .domain import Limits, value_fault
-from .echoes import echoed, texts_of
+from .echoes import ALL, echoed, texts_of
 from .engine import Engine, Registry
 from .errors import ContractViolation, InputError, StoreError
 from .failures import exit_code, has_failed
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .stores import Store
 
 T = TypeVar("T")
+_SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
 # The engine in force, or of rules with this digest, and what the session's model is there.
 Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
@@ -228,10 +229,10 @@ class Session:
             if call.admitted:
                 self._came_back(call, value, good)
             _answer(turn, call.tool, good)
-            if call.sent != call.tool:
+            if call.sent:
                 _answer(turn, call.sent, good)
             if good:
-                _latch(turn.after, call.tool, turn.full)
+                _latch(turn, call.tool)
                 if call.tool not in self._state.after:
                     if len(self._state.after) < memory.DIGESTS:
                         self._state.after.append(call.tool)
@@ -339,24 +340,33 @@ class Session:
             cwd = given if isinstance(given, str) else None
         return home(cwd)
 
-    def _went_out(self, call: Call, verdict: Verdict, env: Env) -> None:
-        """A call was let through: what it changes is owed from now on, what it looks at is noted."""
+    def _went_out(self, call: Call, verdict: Verdict, env: Env, room: int) -> None:
+        """A call was let through: what it changes is owed from now on, what it looks at is noted.
+
+        `room`: bytes that are left in the state; with too few, what is noted makes it harder to claim.
+        """
         grounds, ground, cwd = self._grounds(), self._state.turn.ground, self._home()
         arguments = verdict.arguments
         since = grounding.started(ground)
         for name in grounds.surface(arguments):
-            if _is_plain(name) and name not in ground.surface and len(ground.surface) < memory.SURFACE:
-                ground.surface.append(name)
+            if len(ground.surface) < memory.SURFACE and name not in ground.surface and _is_plain(name):
+                size = len(name.encode()) + 3
+                if size < room:
+                    room -= size
+                    ground.surface.append(name)
         part = self._engine.known_part(verdict.tool, arguments)
         seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part, cwd)
         named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
         if seen.changes:
             named += grounding.under(ground, named, cwd)
+        fitting = max(4, room // 32)
+        ground.others = ground.others or (seen.changes and len(named) > fitting)
+        named = named[:fitting]
         keys = list(dict.fromkeys(key for key, _ in named))
         call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
         pending.command = grounds.is_shell(verdict.tool)
         if seen.changes:
-            grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed)
+            grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed, room=room)
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             pending.relevant = grounding.touched(ground, seen.texts, cwd)
@@ -365,6 +375,8 @@ class Session:
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
             pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
+            if room < _SAID and pending.said:
+                pending.said = [ALL]
             if not seen.search:
                 grounding.told(ground, pending.said)
         pending.signals = grounds.shows(verdict.tool, arguments, env)
@@ -447,9 +459,7 @@ class Session:
             turn = self._state.turn
             digest = memory.digest_of(tool, arguments)
             known = turn.calls.get(key)
-            if known is not None and (
-                known.sent != memory.short(tool) or digest is None or known.digest != digest
-            ):
+            if known is not None and (digest is None or known.digest != digest):
                 raise InputError(f"the id `{call_id[:64]}` belongs to another call of this turn")
             repeats = known.repeats if known is not None else _known(turn, "repeats", turn.repeats, digest)
             view = _View(self._state, repeats, turn.step, known)
@@ -483,18 +493,20 @@ class Session:
         turn, name = self._state.turn, memory.short(verdict.tool)
         admitted = verdict.allowed or verdict.outcome == "asked"
         if known is None:
-            known = Call(memory.short(tool), name, digest, False, False, repeats)
+            known = Call(name, digest, repeats=repeats)
             known.count = _known(turn, "counts", turn.counts, name)
             turn.calls[key] = known
-            if len(turn.calls) > memory.CALLS:
-                done = next((each for each, call in turn.calls.items() if call.answered), None)
-                del turn.calls[done if done is not None else next(iter(turn.calls))]
             _count(turn, "repeats", turn.repeats, digest)
+        registry = self._engine.registry
+        room = memory.room(self._state, 0 if registry is None else registry.size)
+        memory.make_room(turn.calls, room)
         if admitted and not known.admitted:  # told again, it may be let through now
             known.admitted, known.tool = True, name
-            _count(turn, "counts", turn.counts, name)
+            _count(turn, "counts", turn.counts, name, room)
             view = _View(self._state, repeats, turn.step, known)
-            self._went_out(known, verdict, Env(self._context, view))
+            self._went_out(known, verdict, Env(self._context, view), room)
+        sent = memory.short(tool)
+        known.sent = "" if sent == known.tool else sent
 
 
 def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | None) -> None:
@@ -507,11 +519,11 @@ def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | 
         turn.offered = f"{int(''.join(marks) or '0', 2):x}"
 
 
-def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> None:
+def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None, room: int = 0) -> None:
     """One more of a name; where there is no room for it, that is kept instead."""
     if name is None:
         return
-    if name in counts or len(counts) < memory.DIGESTS:
+    if name in counts or (len(counts) < memory.DIGESTS and room >= 0):
         counts[name] = min(counts.get(name, 0) + 1, memory.REPEATS if what == "repeats" else memory.MOST)
     elif what not in turn.full:
         turn.full.append(what)
@@ -527,17 +539,22 @@ def _known(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> i
 def _answer(turn: Turn, name: str, good: bool) -> None:
     """Note that a result came, as far as there is room for the name."""
     known = turn.answered.get(name)
-    if known is not None or len(turn.answered) < memory.DIGESTS:
+    if known is not None or (len(turn.answered) < memory.DIGESTS and _has_room(turn, name)):
         turn.answered[name] = known or good
 
 
-def _latch(after: list[str], name: str, full: list[str]) -> None:
-    if name in after:
+def _latch(turn: Turn, name: str) -> None:
+    if name in turn.after:
         return
-    if len(after) < memory.DIGESTS:
-        after.append(name)
-    elif "after" not in full:
-        full.append("after")
+    if len(turn.after) < memory.DIGESTS and _has_room(turn, name):
+        turn.after.append(name)
+    elif "after" not in turn.full:
+        turn.full.append("after")
+
+
+def _has_room(turn: Turn, name: str) -> bool:
+    """Was there room for more about a tool when it was called, or forced?"""
+    return "counts" not in turn.full or name in turn.counts or name in turn.asked
 
 
 class _View:

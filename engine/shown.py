@@ -37,7 +37,7 @@ _EVERY = ("replace_all", "replaceAll", "allow_multiple")
 _GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
 _TEXTS = _WHOLE | _PARTS | _GONE
 LINES = 16  # pieces of what was written that are kept of a target
-_PIECE = 48  # bytes of a piece, as JSON
+PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 _LEAVES = 4096
@@ -209,8 +209,8 @@ def _pieces(texts: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, .
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        found = _WRITABLE.match(line.strip()[:_PIECE])
-        piece = fit(found.group() if found is not None else "", _PIECE)
+        found = _WRITABLE.match(line.strip()[:PIECE])
+        piece = fit(found.group() if found is not None else "", PIECE)
         if piece.strip():
             yield piece
 
@@ -265,7 +265,7 @@ def _swapped(known: tuple[str, ...], one: Written) -> list[str]:
         return [new if each == old else each for each in known]
     places = sum(each.count(old) for each in known)
     if one.every or (places == 1 and not one.lines):
-        return [fit(each.replace(old, new)[: 2 * _PIECE], _PIECE) for each in known]
+        return [fit(each.replace(old, new)[: 2 * PIECE], PIECE) for each in known]
     return list(known)
 
 
@@ -294,8 +294,10 @@ def _stands(piece: str, text: str) -> bool:
 
 def places(piece: str, text: str) -> Iterator[int]:
     """Where a piece stands in a text at boundaries of words, the first thousand times that it is there."""
-    cut = is_cut(piece)
     at = text.find(piece)
+    if at < 0:
+        return
+    cut = is_cut(piece)
     tries = 0
     while at >= 0 and tries < 1_000:
         end = at + len(piece)
@@ -310,7 +312,7 @@ def places(piece: str, text: str) -> Iterator[int]:
 
 def is_cut(piece: str) -> bool:
     """May more of the line follow?"""
-    return size_of(piece) > _PIECE - 4
+    return size_of(piece) > PIECE - 4
 
 
 def _is_word(character: str) -> bool:

@@ -6,6 +6,8 @@ Source: `docs/sessions.md`. Nothing else of a conversation is kept anywhere.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Annotated
@@ -13,10 +15,13 @@ from typing import Annotated
 import msgspec
 
 from .errors import InputError
-from .gatevalues import Count, Grounding, Pending
+from .gatevalues import DIGESTS as RESULTS
+from .gatevalues import MARK, SMALLEST, TARGETS, Count, Grounding, Pending
 
 VERSION = 1
-CALLS = 128  # calls of a turn that wait for a result, or had one
+BYTES = 60 * 1024  # of a session; what comes when they are used up is kept smaller, or not
+CALLS = 128  # calls of a turn that wait for a result
+_ANSWERED, _CROWDED = 64, 32  # calls, from which on answered ones go; that are kept where no room is left
 DIGESTS = 256  # different calls of a turn that are told apart, and tools that are counted
 REPEATS = 64  # where counting the same call ends
 MOST = 2**31  # where other counts end
@@ -24,19 +29,21 @@ SURFACE = 64  # names that a claim is about
 NAMED = 64  # targets of one call
 LONGEST_ID = 256  # characters of a call's id
 _SHORT = 48  # bytes of a name that is kept as it is
+_CALL, _REPEAT = 120, 18  # bytes of an answered call, and of the count of one
 
 
 class Call(msgspec.Struct, omit_defaults=True):
-    """One call of the turn. `sent`: the name that the model wrote. `admitted`: it may have run.
+    """One call of the turn. `sent`: the name that the model wrote, where it is another than that of the
+    `tool`. `admitted`: it may have run.
 
     `repeats` and `count`: what conditions saw of it when it was first told. `pending`: what its result is
     for, until it comes; None where it has nothing to show.
     """
 
-    sent: str
     tool: str
-    digest: str | None
-    admitted: bool
+    digest: str | None = None
+    sent: str = ""
+    admitted: bool = False
     answered: bool = False
     repeats: Count | None = 0
     count: Count | None = 0
@@ -81,6 +88,39 @@ class State(msgspec.Struct):
 def encode(state: State) -> bytes:
     """The state as JSON."""
     return msgspec.json.encode(state)
+
+
+def size_of(names: Iterable[str]) -> int:
+    """Bytes that as many of the names as are kept take at most."""
+    sizes = sorted((min(len(each.encode("utf-8", "replace")), _SHORT) + 3 for each in names), reverse=True)
+    return sum(sizes[:DIGESTS])
+
+
+def room(state: State, tools: int) -> int:
+    """Bytes that are left beside what a session may need in any case; below 0 where that is too little.
+
+    `tools`: bytes of the names of the registered ones, which a session remembers for good.
+    """
+    turn = state.turn
+    ground = turn.ground
+    needed = (
+        RESULTS * MARK
+        - len(ground.digests)
+        + (TARGETS - len(ground.targets)) * SMALLEST
+        + (DIGESTS - len(turn.repeats)) * _REPEAT
+        + max(0, _ANSWERED - len(turn.calls)) * _CALL
+        + max(0, tools - sum(map(len, state.after)) - 3 * len(state.after))
+    )
+    return BYTES - len(encode(state)) - needed
+
+
+def make_room(calls: dict[str, Call], left: int) -> None:
+    """Let go of calls where there are too many: of answered ones, the oldest first, else of the oldest."""
+    while len(calls) > (_ANSWERED if left > 0 else _CROWDED):
+        done = next((each for each, call in calls.items() if call.answered), None)
+        if done is None and len(calls) <= (CALLS if left > 0 else _CROWDED):
+            return
+        del calls[done if done is not None else next(iter(calls))]
 
 
 def decode(data: object) -> State:
@@ -129,4 +169,4 @@ def digest_of(tool: str, arguments: object) -> str | None:
         text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     except Exception:  # what is no JSON value is refused where it is judged
         return None
-    return blake2b(text.encode(), digest_size=9, key=b"callgate.repeats").hexdigest()
+    return b64encode(blake2b(text.encode(), digest_size=9, key=b"callgate.repeats").digest()).decode()

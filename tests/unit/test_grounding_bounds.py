@@ -160,9 +160,46 @@ def test_of_each_target_sixteen_lines_of_48_bytes_are_kept(letter: str) -> None:
 
 def test_of_targets_that_came_late_fewer_lines_are_kept() -> None:
     turn = Turn()
-    for number in range(66):
-        turn.call("edit", {"path": f"f{number}", "newText": "x=1\ny=2\nz=3"})
-    assert [len(each) for each in pieces(turn)] == [3] * 12 + [1] * 52 + [0] * 2
+    for number in range(250):
+        path, lines = f"/repo/{number:050}", [f"x{at}={at:020}" for at in range(8)]
+        turn.call("edit", {"path": path, "newText": "\n".join(lines)})
+    kept = [len(each) for each in pieces(turn)]
+    full, one, none = kept.count(8), kept.count(1), kept.count(0)
+    assert kept == [8] * full + [1] * one + [0] * none
+    assert full > 20
+    assert one > 10
+    assert none > 10
+    assert len(turn.session.dump()) < 64 * 1024
+
+
+def test_what_is_kept_of_a_target_stays_when_little_more_can_be() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "newText": "timeout=30\nretries=5"})
+    for number in range(255):
+        path = f"/{number:050}"
+        turn.call("edit", {"path": path, "newText": "\n".join(f"x{at}={at:040}" for at in range(16))})
+        turn.read(path, f"something else {number}")
+    turn.call("edit", {"path": "a.cfg", "old_string": "retries=5", "new_string": "retries=6"})
+    assert pieces(turn)[0] == ["timeout=30", "retries=6"]
+    turn.read("a.cfg", "retries=6")
+    assert "a.cfg" in turn.now.owed
+    turn.read("a.cfg", "timeout=30\nretries=6")
+    assert "a.cfg" not in turn.now.owed
+
+
+def test_of_a_name_that_is_not_kept_a_change_of_any_folder_is_one_of_it() -> None:
+    turn = Turn()
+    paths = [f"/repo/{number:050}" for number in range(255)]
+    for path in paths:
+        turn.call("edit", {"path": path, "newText": "\n".join(f"x{at}={at:040}" for at in range(16))})
+    for path in paths:
+        turn.read(path, "\n".join(f"x{at}={at:040}" for at in range(16)))
+    assert turn.now.owed == ()
+    turn.call("edit", {"path": "/elsewhere"})
+    short = [each for each in turn.now.owed if each != "/elsewhere"]
+    assert short
+    assert all(any(path.startswith(each) for path in paths) for each in short)
+    assert turn.session.dump().count(b'"cut"') == len(short)
 
 
 def test_while_changes_run_no_more_is_kept_of_them() -> None:

@@ -77,6 +77,50 @@ def test_the_state_stays_small_over_a_hundred_thousand_verbs() -> None:
     assert len(session.dump()) < 64 * 1024
 
 
+@pytest.mark.parametrize(
+    ("tools", "name", "call_id", "surface", "path", "files", "waiting"),
+    [
+        (1, 4, 5, (1, 5), 53, 1, False),
+        (1, 4, 5, (64, 250), 53, 1, False),
+        (1, 4, 48, (1, 5), 53, 1, True),
+        (5, 48, 48, (64, 60), 230, 1, False),
+        (256, 48, 5, (1, 60), 40, 64, False),
+        (256, 20, 30, (0, 0), 100, 64, True),
+        (400, 48, 48, (64, 250), 57, 4, True),
+    ],
+)
+def test_the_state_of_a_turn_is_small_whatever_its_names_and_texts(
+    tools: int, name: int, call_id: int, surface: tuple[int, int], path: int, files: int, waiting: bool
+) -> None:
+    reads = [f"read{number}".ljust(name, "x") for number in range(tools)]
+    edits = [f"edit{number}".ljust(name, "x") for number in range(tools)]
+    rules = f"ground {{ reads {', '.join(reads)}; mutates {', '.join(edits)}; surface /about }}"
+    engine = callgate.compile(rules, tools=dict.fromkeys([*reads, *edits]))
+    session = engine.session(claim_surface=[f"{number:0{surface[1]}}" for number in range(surface[0])])
+    most = 0
+    for number in range(1_200):
+        lines = [f'    return "{number}" + other_{at}  # with a comment' for at in range(20)]
+        changed = [
+            {
+                "path": f"/repo/{number}-{file}".ljust(path, "é"),
+                "old_text": "b\n" + lines[0],
+                "new_text": text,
+            }
+            for file in range(files)
+            for text in ["\n".join(lines)]
+        ]
+        named = [f"{kind}{number:0{call_id - 1}}" for kind in "er"]
+        session.call(edits[number % tools], {"edits": changed}, call_id=named[0])
+        look = {"path": changed[0]["path"], "said": "\n".join(lines), "about": f"{number:0200}"}
+        session.call(reads[number % tools], look, call_id=named[1])
+        for each in () if waiting else named:
+            session.result(each, f"text {number}")
+        if number % 50 == 0:
+            most = max(most, len(session.dump()))
+    assert max(most, len(session.dump())) < 64 * 1024
+    assert not session.finish("completion").accepted
+
+
 def test_a_target_with_a_long_name_is_owed_and_read() -> None:
     turn = Turn()
     path = "/very/long/" + "x" * 200
