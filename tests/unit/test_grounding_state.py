@@ -13,6 +13,7 @@ import pytest
 import callgate
 from callgate import InputError
 from callgate.engine import grounding
+from callgate.engine import state as memory
 from callgate.engine.grounding import GateState, boundary_check, turn_loop
 from callgate.engine.normalizing import normalize
 from callgate.engine.relevance import home, touches
@@ -302,3 +303,110 @@ def test_many_targets_of_one_name_in_a_long_result_are_looked_for_at_once() -> N
     began = time.process_time()
     turn.read("zz", "q/a.cfg " * 20_000)
     assert time.process_time() - began < 2
+
+
+# Where the state has no room left
+
+
+def _left(monkeypatch: pytest.MonkeyPatch, session: Any, room: int) -> None:
+    """So many bytes are left for the session from here on."""
+    registry = session.engine.registry
+    now = memory.room(session._state, registry.size)
+    monkeypatch.setattr(memory, "BYTES", memory.BYTES - now + room)
+
+
+def test_a_target_for_which_no_room_is_left_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "b.cfg"})
+    _left(monkeypatch, turn.session, -500)
+    turn.call("edit", {"path": "b.cfg"})
+    assert turn.now.owed == ("b.cfg",)
+    turn.call("edit", {"path": "a.cfg"})
+    assert turn.now.owed == ("b.cfg", "other targets")
+    assert turn.session.finish("unverified").accepted
+    assert turn.now.owed == ("b.cfg",)
+
+
+def test_targets_that_find_no_room_beside_the_call_are_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room, fit in ((5_000, True), (200, False)):
+        turn = Turn()
+        _left(monkeypatch, turn.session, room)
+        turn.call("edit", {"paths": [f"f{number}" for number in range(20)]})
+        assert ("other targets" not in turn.now.owed) is fit
+        monkeypatch.undo()
+
+
+def test_a_look_that_says_what_was_written_shows_nothing_where_no_room_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for room, shown in ((1 << 20, True), (100, False)):
+        turn = Turn()
+        turn.call("edit", {"path": "a.cfg", "newText": "timeout=30\nretries=5"})
+        _left(monkeypatch, turn.session, room)
+        turn.call("read", {"path": "a.cfg", "pattern": "timeout=30"}, "7:timeout=30\n8:retries=5")
+        assert (turn.now.owed == ()) is shown
+        monkeypatch.undo()
+
+
+def test_tools_that_are_first_called_where_no_room_is_left_are_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = """
+    tool act { deny "again" when turn.calls(act) > 0; deny "after" when after read in turn }
+    tool other { deny "again" when turn.calls(other) > 0 }
+    """
+    session = callgate.compile(rules, tools=dict.fromkeys(["act", "other", "read", "b"])).session()
+    session.user()
+    assert session.call("other", {}, call_id="0").outcome == "valid"
+    _left(monkeypatch, session, -500)
+    assert session.call("act", {}, call_id="1").outcome == "valid"
+    assert session.call("act", {}, call_id="2").outcome == "denied"
+    assert session.call("other", {"n": 1}, call_id="3").outcome == "denied"
+    session.call("b", {}, call_id="4")
+    session.result("4", "ok")
+    turn = session._state.turn
+    assert (turn.counts, turn.after, turn.answered, turn.full) == ({"other": 1}, [], {}, ["counts", "after"])
+    assert session._state.after == ["b"]  # for good
+
+
+def test_where_no_room_is_left_the_last_calls_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = callgate.compile("", tools={"read": None}).session()
+    session.user()
+    for number in range(130):
+        session.call("read", {"n": number}, call_id=f"w{number}")
+    assert list(session._state.turn.calls) == [f"w{number}" for number in range(2, 130)]
+    session.result("w129", "x")
+    session.call("read", {}, call_id="more")
+    assert "w129" not in session._state.turn.calls
+    _left(monkeypatch, session, -500)
+    session.call("read", {}, call_id="last")
+    assert list(session._state.turn.calls) == [*(f"w{number}" for number in range(99, 129)), "more", "last"]
+
+
+def test_of_calls_with_a_result_the_last_are_kept() -> None:
+    session = callgate.compile("", tools={"read": None}).session()
+    session.user()
+    session.call("read", {}, call_id="waits")
+    for number in range(100):
+        session.call("read", {"n": number}, call_id=f"d{number}")
+        session.result(f"d{number}", "x")
+    assert list(session._state.turn.calls) == ["waits", *(f"d{number}" for number in range(37, 100))]
+
+
+def test_what_claims_are_about_is_added_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room, known in ((500, True), (-500, False)):
+        turn = Turn(claim_surface=())
+        _left(monkeypatch, turn.session, room)
+        turn.call("read", {"path": "b.cfg", "about": "b.cfg"}, "timeout=10")
+        assert turn.accepts("assertion") is known
+        monkeypatch.undo()
+
+
+def test_room_is_left_for_the_names_of_all_tools() -> None:
+    state = memory.State()
+    free = memory.room(state, 0)
+    assert memory.room(state, 1_000) == free - 1_000
+    state.after = ["tool"]
+    assert memory.room(state, 1_000) == free - 1_000 + 1  # a comma fewer
+    assert memory.size_of(["ab", "x" * 100]) == 5 + 51
+    assert memory.size_of(map(str, range(1_000))) == 256 * 6
