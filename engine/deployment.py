@@ -245,17 +245,16 @@ class Deployment:
         """
         if store is None and id is not None and state is None:
             store = self._store
-        given = own_copy(tools)
 
-        def follow(digest: str | None) -> tuple[Engine, str | None]:
+        def follow(digest: str | None, own: Tools | None) -> tuple[Engine, str | None]:
             now = self._set if digest is None else self._sets.get(digest, self._set)
-            return now.engine if given is None else now.engine.over(given), now.model(model)
+            return now.engine if own is None else now.engine.over(own), now.model(model)
 
         now = self._set
         return now.engine.session(
             id,
             model=now.model(model),
-            tools=given,
+            tools=tools,
             context=context,
             stages=stages,
             state=state,

@@ -427,6 +427,42 @@ def test_a_turn_that_another_session_object_goes_on_with_stays_too(tmp_path: Pat
         assert other.call("read", {"path": "/a"}, call_id="2").engine == engine.digest
 
 
+def test_a_restored_turn_stays_on_its_set_where_that_is_held(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        session = engine.session("one")
+        session.user()
+        before = engine.digest
+        kept = session.dump()
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        engine.reload()
+        restored = engine.session("one", state=kept)
+        assert restored.call("read", {"file_path": "/a"}, call_id="1").engine == before
+        restored.user()
+        assert restored.call("read", {"path": "/a"}, call_id="2").engine == engine.digest
+    with callgate.load(path) as other:  # which never had the set that the turn began with
+        restored = other.session("one", state=kept)
+        verdict = restored.call("read", {"path": "/a"}, call_id="1")
+        assert (verdict.outcome.value, verdict.engine) == ("denied", other.digest)
+        assert json.loads(restored.dump())["turn"]["rules"] == other.digest
+
+
+def test_offered_tools_hold_until_others_are_offered(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    tools = {"write": {"type": "object", "required": ["text"]}}
+    plain = callgate.compile("", tools={"read": SCHEMA})
+    with callgate.load(path) as engine:
+        for session in (plain.session("one"), engine.session("one"), engine.session("two", tools={"x": {}})):
+            session.user()
+            session.offer(tools)
+            for turn in range(2):
+                assert session.call("write", {"text": "a"}, call_id=f"{turn}").allowed
+                assert session.call("write", {}, call_id=f"{turn} wrong").outcome.value == "unrepairable"
+                assert session.call("read", {"path": "/a"}, call_id=f"{turn} gone").code == "unknown-tool"
+                session.user()
+                session.offer()
+
+
 def test_the_models_of_a_deployment_hold_in_sessions(tmp_path: Path) -> None:
     head = "default: allow\nmodels: {acme/fast: kimi-k2}"
     path = deployment(tmp_path, head=head, a='tool read { alias /path from fp for "kimi" }')
