@@ -250,6 +250,9 @@ class Deployment:
             now = self._set if digest is None else self._sets.get(digest, self._set)
             return now.engine if own is None else now.engine.over(own), now.model(model)
 
+        def told(verdict: Verdict, sent: str, before: object, began: int, *rest: Any, text: bool) -> None:
+            self._tell(verdict, sent, before, began, model, *rest, text=text)
+
         now = self._set
         return now.engine.session(
             id,
@@ -263,7 +266,7 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
-            told=self._tell,
+            told=told,
         )
 
     def metrics(self) -> str:
@@ -289,7 +292,7 @@ class Deployment:
         known = now.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
+        self._tell(verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
         return verdict
 
     def _tell(
@@ -299,13 +302,14 @@ class Deployment:
         before: object,
         began: int,
         model: str | None,
+        model_id: str | None,
         session: str | None,
         call_id: str | None,
         stop_reason: str | None,
         *,
         text: bool,
     ) -> None:
-        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`."""
+        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`; `model`: as it was named."""
         seen = decided(
             verdict,
             sent=sent,
@@ -316,6 +320,7 @@ class Deployment:
             call_id=call_id,
             text=text,
             stop_reason=stop_reason,
+            model_id=model_id,
         )
         self._metrics.decided(seen)
         log, telemetry = self._log, self._telemetry

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import callgate
 from callgate.engine.cli.main import main
 
 from .test_deployment import GOOD, deployment, write
@@ -226,3 +227,13 @@ def test_what_diff_cannot_use(command: Command, tmp_path: Path, arguments: list[
     filled = [each.format(old=old, broken=tmp_path / "broken.gate") for each in arguments]
     status, _, err = command("diff", *filled)
     assert (status, said in err) == (2, True)
+
+
+def test_a_log_replays_under_models_that_name_each_other(command: Command, tmp_path: Path) -> None:
+    head = "default: allow\nmodels: {fast: kimi-k2, kimi-k2: gpt-5}\nlog: {to: ./log.jsonl, values: true}"
+    path = deployment(tmp_path, head=head, a='tool read { alias /path from fp for "kimi" }')
+    with callgate.load(path) as engine:
+        assert engine.check("read", {"fp": "/a"}, model="fast").outcome.value == "repaired"
+    plain = write(tmp_path / "plain", {"deployment.yaml": "default: allow"})
+    _, out, _ = command("diff", path, plain, "--calls", tmp_path / "log.jsonl")
+    assert "  was: repaired by read:alias:/path" in out

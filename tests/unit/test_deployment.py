@@ -675,12 +675,14 @@ def test_decisions_are_logged(tmp_path: Path) -> None:
     with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
         engine.check("read", {"file_path": "/a", "secret": "s3cret"}, model="fast", call_id="c1")
         engine.check_text("read", '{"path": "/a"}')
-        session = engine.session("one")
+        session = engine.session("one", model="fast")
         session.user()
         session.call("read", {"file_path": "/b"}, call_id="c3")
         digest = engine.digest
     first, second, third = logged(tmp_path)
-    assert (first["call"], first["model"], first["outcome"]) == ("c1", "kimi-k2", "repaired")
+    assert (first["call"], first["outcome"]) == ("c1", "repaired")
+    assert (first["model"], first["model_id"], third["model"], third["model_id"]) == ("fast", "kimi-k2") * 2
+    assert "model_id" not in second
     assert (first["before"]["file_path"], first["after"]["path"]) == ("/a", "/a")
     assert (first["digest"], first["rules"]) == (digest, ["read:alias:/path"])
     assert "s3cret" not in (tmp_path / "decisions.jsonl").read_text()
