@@ -217,9 +217,9 @@ def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings, *
     try:
         text = files.read(file).decode("utf-8-sig")
     except OSError as error:
-        raise DeploymentError((), f"{file}: cannot be read: {error.strerror or error}") from None
+        raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise DeploymentError((), f"{file}: is no UTF-8 text, at byte {error.start}") from None
+        raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
     settings, found = read_settings(text, files.deployment)
     if settings is None:
         raise _error(found, {file: text})
@@ -386,6 +386,11 @@ class _Building:
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
         span = self.settings.at(*place)
         self.found.append(Diagnostic(code, message, span, help=help, file=self.settings.file))
+
+
+def _unreadable(file: str, why: str) -> DeploymentError:
+    help_ = "name the deployment file, and let this process read it"
+    return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:

@@ -30,6 +30,7 @@ from .log import DecisionLog, LogCounts, LogSettings
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
+from .stores import store_name
 from .tools import own_copy
 from .units import Unit
 from .verdict import Verdict
@@ -96,8 +97,10 @@ def load(
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or type(os.fspath(path)) is not str:
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
+    if "\0" in os.fspath(path):
+        raise InputError("the path of a deployment holds a NUL, which no path can")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
     deployment = Deployment(Path(path), owner, own_copy(tools), log, telemetry)
     if watch and deployment.settings.watch:
@@ -309,7 +312,7 @@ class Deployment:
         *,
         text: bool,
     ) -> None:
-        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`; `model`: as it was named."""
+        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`."""
         seen = decided(
             verdict,
             sent=sent,
@@ -364,8 +367,8 @@ class Deployment:
 
         settings = self._set.settings
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
-        if settings.state.startswith("sqlite:///"):
-            own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
+        if settings.state.startswith("sqlite:"):
+            own.append(store_name(settings.state))
         return Watched(tuple(sorted(self._files.folders)), tuple(sorted(own)), settings.poll)
 
     def set_tools(self, tools: Tools | None) -> Status:

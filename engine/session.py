@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
-# The engine in force, or of rules with this digest, over the session's own tools; and what its model is there.
+# The engine in force, or of rules with this digest, over the session's own tools; what its model is there.
 Follow: TypeAlias = "Callable[[str | None, Tools | None], tuple[Engine, str | None]]"
 
 
@@ -331,7 +331,7 @@ class Session:
         return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
 
     def _stay(self) -> None:
-        """A turn that was begun elsewhere stays on its rules where they are at hand, else it is on those now."""
+        """A turn that was begun elsewhere stays on its rules, where they are still at hand."""
         turn = self._state.turn
         if self._follow is not None and turn.rules and turn.rules != self._engine.digest:
             self._engine, self.model = self._follow(turn.rules, self._own)

@@ -466,8 +466,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G706": Code(
             "a file of a deployment",
-            "A file or pattern that a deployment names fits nothing, or cannot be read. Paths are relative "
-            "to the folder of the deployment file.",
+            "A deployment file, or a file or pattern that it names, is not there or cannot be read. Paths in "
+            "it are relative to its folder.",
         ),
         "G105": Code(
             "said twice",

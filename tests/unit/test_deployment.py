@@ -184,6 +184,18 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
 
+def test_a_deployment_file_that_cannot_be_read_is_told_with_its_name_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\x00")
+    for name, why in (("no", "No such file"), ("folder", "no regular file"), ("binary", "no UTF-8 text")):
+        (found,) = refused(tmp_path / f"{name}.yaml").diagnostics
+        assert (found.code, found.file) == ("G706", str(tmp_path / f"{name}.yaml"))
+        assert why in found.message
+        assert "let this process read it" in found.help
+    with pytest.raises(callgate.InputError, match="holds a NUL"):
+        callgate.load("a\0.yaml")
+
+
 def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
     rules = 'disable repair.enum-case because "x" until 2020-01-01'
     with callgate.load(deployment(tmp_path, a=rules)) as engine:
@@ -755,6 +767,20 @@ def test_a_failed_load_is_a_line_of_the_programs_log(
         write(tmp_path, {"rules/a.gate": "tool"})
         engine.reload()
     assert any("the last good rules stay in force" in each.getMessage() for each in caplog.records)
+
+
+def test_the_file_of_a_store_lies_beside_the_deployment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with callgate.load(
+        deployment(tmp_path / "a b", head="default: allow\nstate: sqlite:///gate.db", a="")
+    ) as engine:
+        engine.session("one").user()
+        assert str(tmp_path / "a b/gate.db") in engine.watched.own
+    assert (tmp_path / "a b/gate.db").exists()
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_another_store_after_a_reload(tmp_path: Path) -> None:
