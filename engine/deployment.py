@@ -58,7 +58,8 @@ class Status(Struct, frozen=True):
 
     `since`: when it was put in force. `stale_since`: since when the files say something else, which could not
     be loaded; `error` says what is wrong and where. `expired`: `disable` statements past their day, which
-    hold all the same. `loads` and `failures` count from the start. Times are UTC.
+    hold all the same. `loads` and `failures` count from the start. `locked`: by a `callgate.lock`, without
+    which nothing else is loaded any more. Times are UTC.
     """
 
     digest: str
@@ -70,6 +71,7 @@ class Status(Struct, frozen=True):
     expired: tuple[str, ...]
     loads: int
     failures: int
+    locked: bool
 
 
 def load(
@@ -128,7 +130,7 @@ class Deployment:
         self._watching = threading.Lock()
         self._loads, self._failures = 1, 0
         self._files = Files(self.path)  # of the last load, whether it was good or not
-        first = self._read(tools, _QUIET)
+        first = self._read(tools, _QUIET, locked=None)
         self._state: tuple[Set, Stale | None] = (first, None)
         self._sets = {first.engine.digest: first}
         self._store = self._opened(first.settings)
@@ -180,9 +182,10 @@ class Deployment:
             stale[1].text if stale is not None else None,
             now.engine.packs,
             now.files,
-            now.expired,
+            now.expired(),
             self._loads,
             self._failures,
+            now.locked,
         )
 
     @property
@@ -437,7 +440,8 @@ class Deployment:
 
     def _loaded(self, before: Set, tools: Tools | None) -> Set:
         try:
-            return self._read(tools, before.settings.quiet)
+            # Once locked, always: else whoever takes the lock away could put anything in force.
+            return self._read(tools, before.settings.quiet, locked=before.locked or None)
         except DeploymentError:
             raise
         except Exception as error:  # a fault of ours must not end a watch, nor be silent
@@ -449,14 +453,14 @@ class Deployment:
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
         self._state = (new, stale)
 
-    def _read(self, tools: Tools | None, quiet: float) -> Set:
+    def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
             files = self._files = Files(self.path)
             self._readings.begin()
             found: Set | DeploymentError
             try:
-                found = build(files, self._owner, tools, self._readings)
+                found = build(files, self._owner, tools, self._readings, locked)
             except DeploymentError as error:
                 self._readings.abort()
                 found = error

@@ -67,6 +67,7 @@ SCHEMA: Mapping[str, Any] = {
     "policy": {"type": "string", "allowed": list(POLICIES)},
     "default": {"type": "string", "required": True, "allowed": ["allow", "ask", "deny"]},
     "why": {**_TEXT, "meta": {"meant": "a text that says why `default` denies or asks"}},
+    "lock": {"type": "string", "allowed": ["required"]},
     "cwd": {**_PATH, "regex": r"(/|~|[A-Za-z]:).*", "meta": {"meant": "an absolute path"}},
     "let": {"type": "dict", "keysrules": _TEXT, "meta": {"meant": "a mapping of names to values"}},
     "limits": {
@@ -121,6 +122,7 @@ class Settings(Struct, frozen=True):
     tools: str | None = None
     models: Mapping[str, str] = {}
     policy: str | None = None
+    lock: str | None = None
     cwd: str | None = None
     let: Mapping[str, Json] = {}
     limits: Limits = Limits()
@@ -349,6 +351,7 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         document.get("tools"),
         document.get("models") or {},
         document.get("policy"),
+        document.get("lock"),
         document.get("cwd"),
         document.get("let") or {},
         Limits(**{name.replace("-", "_"): value for name, value in limits.items()}),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,21 @@ def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
     rules = 'disable repair.enum-case because "x" until 2020-01-01'
     with callgate.load(deployment(tmp_path, a=rules)) as engine:
         assert engine.status.expired == (f"{tmp_path / 'rules/a.gate'}:1",)
+
+
+def test_a_disable_that_ends_while_nothing_is_loaded_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Later:
+            return cls(2999, 1, 2, tzinfo=tz)
+
+    rules = '\ndisable repair.enum-case because "x" until 2999-01-01'
+    with callgate.load(deployment(tmp_path, a=rules)) as engine:
+        assert engine.status.expired == ()
+        monkeypatch.setattr("callgate.engine.deploying.datetime", Later)
+        assert engine.status.expired == (f"{tmp_path / 'rules/a.gate'}:2",)
 
 
 # Loading anew
@@ -630,8 +646,34 @@ def test_a_lock_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:
         assert engine.refresh().loads == 2
         write(tmp_path, {"rules/a.gate": GOOD + "\n"})
         assert engine.refresh().failures == 1
+
+
+def test_what_was_locked_is_not_loaded_without_its_lock(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        assert engine.status.locked is False
+        lock(path)
+        assert engine.refresh().locked is True
+        good = engine.digest
         (tmp_path / "callgate.lock").unlink()
-        assert engine.refresh().error is None
+        write(tmp_path, {"rules/evil.gate": "tool rm { allow }"})
+        for _ in range(2):  # it stays so
+            status = engine.refresh()
+            assert (status.digest, status.locked, status.stale_since is not None) == (good, True, True)
+            for said in ("G517", f"{tmp_path}/callgate.lock", f"run `callgate lock {path}`"):
+                assert said in (status.error or "")
+        lock(path)
+        assert (engine.refresh().error, engine.digest != good) == (None, True)
+
+
+def test_a_lock_can_be_required_from_the_start(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlock: required", a=GOOD)
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G517", 2)
+    assert found.help == f"put it back, or run `callgate lock {path}`"
+    lock(path)
+    with callgate.load(path) as engine:
+        assert engine.status.locked
 
 
 def test_a_lock_that_is_none_is_an_error(tmp_path: Path) -> None:
