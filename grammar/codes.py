@@ -266,7 +266,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G223": Code(
             "unknown function",
             "`structural … call NAME` names a function that the owner of the engine did not register. The"
-            " rule does nothing until it is.",
+            " rule does nothing until it is. A command that loads a deployment runs no test that needs one.",
             Severity.WARNING,
         ),
         "G224": Code(
