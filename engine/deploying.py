@@ -9,6 +9,7 @@ import errno
 import glob
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ _WHY = {
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
 _TICK = 1.0  # seconds; clocks of file systems are coarser than ours
+_SECRET = re.compile(r"(?<=://)[^\s'\"]*(?=@)|(?<=[?&]password=)[^\s'\"&]+")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -238,7 +240,7 @@ def build(
         raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
     settings, found = read_settings(text, files.deployment)
     if settings is None:
-        raise _error(found, {file: text})
+        raise _error(found, {file: _without_secrets(text)})
     building = _Building(files, settings, text)
     return building.set(owner, tools, readings, locked=locked)
 
@@ -258,7 +260,7 @@ class _Building:
         self.files = files
         self.settings = settings
         self.found: list[Diagnostic] = []
-        self.texts = {settings.file: text}
+        self.texts = {settings.file: _without_secrets(text)}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
@@ -317,7 +319,7 @@ class _Building:
                 return None
             help_ = f"put it back, or run `callgate lock {self.settings.file}`"
             self._wrong(
-                "G517", f"{path}: there is no such file, and nothing is loaded without", "lock", help=help_
+                "G517", f"{path}: there is no such file, and nothing is loaded without it", "lock", help=help_
             )
             raise _error(self.found, self.texts) from None
         except OSError:
@@ -413,6 +415,11 @@ class _Building:
 def _unreadable(file: str, why: str) -> DeploymentError:
     help_ = "name the deployment file, and let this process read it"
     return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
+
+
+def _without_secrets(text: str) -> str:
+    """A deployment file as errors quote it: what could be the password of a URL is stars."""
+    return _SECRET.sub(lambda found: "*" * len(found[0]), text)
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:

@@ -171,7 +171,8 @@ class _Reading:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             span = Span(mark.index, mark.index, mark.line + 1, mark.column + 1) if mark else NOWHERE
-            self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span)
+            help_ = "write each setting as `name: value`, and a text with special characters in quotes"
+            self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span, help_)
             return None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             self._wrong("G701", f"this is no YAML: {' '.join(str(error).split())[:200]}", NOWHERE)

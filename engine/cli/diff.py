@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..differences import Decided, Rewritten, Side
     from ..verdict import Verdict
-    from ._lines import Call
+    from ._lines import BadLine, Call
 
 NAME = "diff"
 HELP = "say what two rule sets say and decide differently, what is newly let through first"
@@ -127,15 +127,17 @@ def _as_call(data: bytes | None) -> bytes | None:
 
 def _judged(call: Call, old: Side, new: Side, skipped: Counter[str]) -> Decided | None:
     from ..differences import decided
+    from ._lines import BadLine
 
     before, after = _verdict(call, old), _verdict(call, new)
-    if isinstance(before, str) and isinstance(after, str):
-        skipped[f"not judged: {after}"] += 1
+    if isinstance(before, BadLine) and isinstance(after, BadLine):
+        skipped[f"not judged ({after.code})"] += 1
         return None
-    return decided("" if call.id is None else str(call.id), call.tool, before, after)
+    verdicts = (str(each) if isinstance(each, BadLine) else each for each in (before, after))
+    return decided("" if call.id is None else str(call.id), call.tool, *verdicts)
 
 
-def _verdict(call: Call, side: Side) -> Verdict | str:
+def _verdict(call: Call, side: Side) -> Verdict | BadLine:
     """The verdict of one set, or why it gives none."""
     from msgspec.structs import replace
 
@@ -147,7 +149,7 @@ def _verdict(call: Call, side: Side) -> Verdict | str:
     try:
         return Judge(side.engine, None, None).verdict(replace(call, model=model))
     except BadLine as bad:
-        return f"{bad} ({bad.code})"
+        return bad
 
 
 def _text(said: list[Rewritten], differing: list[Decided]) -> str:

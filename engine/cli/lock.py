@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 HELP = "write down every file that the rules are made from, with its SHA-256"
+DEPLOYMENT = "deployment.yaml"  # in the current folder, where nothing is named
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,6 +44,8 @@ def run(namespace: Namespace) -> int:
     """Exit status: see `add_arguments`."""
     from ..lock import lock_of
 
+    if not namespace.rules and not namespace.packs and os.path.isfile(DEPLOYMENT):
+        namespace.rules = [DEPLOYMENT]
     if not namespace.rules and not namespace.packs:
         raise Unusable("RULES: name a rule file or a folder, or packs with `--packs`")
     path: str = namespace.file or "callgate.lock"

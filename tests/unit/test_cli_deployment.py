@@ -70,6 +70,22 @@ def test_a_password_of_the_store_is_not_shown(command: Command, tmp_path: Path) 
         assert (status, "secret" in out + err) == (0, False)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:hunter2@h:bad/0",
+        "redis://u:x@hunter2@h/0",
+        "redis://u:hun/hunter2@h",
+        "foo://u:hunter2@x",
+        "redis://h/x?db=1&password=hunter2",
+    ],
+)
+def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url: str) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"{{default: deny, polcy: x, state: '{url}'}}"})
+    status, out, err = command("status", path)
+    assert (status, "G702" in err, "hunter2" in out + err) == (1, True, False)
+
+
 def test_what_only_reads_a_deployment_writes_nothing(command: Command, tmp_path: Path) -> None:
     head = "default: deny\nstate: sqlite:///gate.db\nlog: {to: ./decisions.jsonl}"
     path = deployment(tmp_path, head=head, a=GOOD)
@@ -92,6 +108,16 @@ def test_status_says_whether_the_set_is_locked(command: Command, tmp_path: Path)
     assert command("lock", path)[0] == 0
     assert "lock     nothing is in force that callgate.lock does not hold\n" in command("status", path)[1]
     assert json.loads(command("status", path, "--format", "json")[1])["locked"] is True
+
+
+def test_lock_takes_the_deployment_that_is_here(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("lock")[0] == 2
+    deployment(tmp_path, a=GOOD)
+    assert command("lock") == (0, "", "callgate.lock: no packs, 1 rule file, 1 other file; written\n")
+    assert command("lock", "--check")[0] == 0
 
 
 HOSTED = """
@@ -126,7 +152,7 @@ def test_commands_say_what_the_host_must_give_and_judge_the_rest(command: Comman
     status, out, err = command("diff", path, other, "--calls", tmp_path / "calls.jsonl")
     assert "not judged → denied: read (1)\n  was: not judged: the host gives `upper`" in out
     status, out, err = command("diff", path, path, "--calls", tmp_path / "calls.jsonl")
-    assert "1 line skipped: not judged: the host gives `upper`, and is not here (hook)" in err
+    assert "1 line skipped: not judged (hook)" in err
 
 
 def test_a_test_that_fails_without_the_host_too_fails(command: Command, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlet: 3", "G704", 2, "`let` must be a mapping of names to values", ""),
         ("default: deny\ndefault: allow", "G701", 2, "`default` stands twice", "keep one"),
         ("default: deny\n? [a]\n: 1", "G701", 2, "the name of a setting is text", ""),
-        ("default: {", "G701", 2, "this is no YAML", ""),
+        ("default: {", "G701", 2, "this is no YAML", "write each setting as `name: value`"),
         ("[1]", "G701", 1, "a deployment is a mapping", "begin with `default: deny`"),
         ("", "G701", 1, "a deployment is a mapping", ""),
         ("\x00", "G701", 1, "this is no YAML", ""),
