@@ -49,7 +49,7 @@ _WHY = {
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
 _TICK = 1.0  # seconds; clocks of file systems are coarser than ours
-_SECRET = re.compile(r"(?<=://)[^\s'\"]*(?=@)|(?<=[?&]password=)[^\s'\"&]+")
+_SECRET = re.compile(r"(?<=://)[^\s'\"]{0,256}(?=@)|(?<=[?&]password=)[^\s'\"&]+")
 _BOM = b"\xef\xbb\xbf"
 
 
