@@ -30,6 +30,7 @@ from .log import DecisionLog, LogCounts, LogSettings
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
+from .stores import store_name
 from .tools import own_copy
 from .units import Unit
 from .verdict import Verdict
@@ -57,7 +58,8 @@ class Status(Struct, frozen=True):
 
     `since`: when it was put in force. `stale_since`: since when the files say something else, which could not
     be loaded; `error` says what is wrong and where. `expired`: `disable` statements past their day, which
-    hold all the same. `loads` and `failures` count from the start. Times are UTC.
+    hold all the same. `loads` and `failures` count from the start. `locked`: by a `callgate.lock`, without
+    which nothing else is loaded any more. Times are UTC.
     """
 
     digest: str
@@ -69,6 +71,7 @@ class Status(Struct, frozen=True):
     expired: tuple[str, ...]
     loads: int
     failures: int
+    locked: bool
 
 
 def load(
@@ -96,8 +99,10 @@ def load(
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or type(os.fspath(path)) is not str:
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
+    if "\0" in os.fspath(path):
+        raise InputError("the path of a deployment holds a NUL, which no path can")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
     deployment = Deployment(Path(path), owner, own_copy(tools), log, telemetry)
     if watch and deployment.settings.watch:
@@ -125,7 +130,7 @@ class Deployment:
         self._watching = threading.Lock()
         self._loads, self._failures = 1, 0
         self._files = Files(self.path)  # of the last load, whether it was good or not
-        first = self._read(tools, _QUIET)
+        first = self._read(tools, _QUIET, locked=None)
         self._state: tuple[Set, Stale | None] = (first, None)
         self._sets = {first.engine.digest: first}
         self._store = self._opened(first.settings)
@@ -177,9 +182,10 @@ class Deployment:
             stale[1].text if stale is not None else None,
             now.engine.packs,
             now.files,
-            now.expired,
+            now.expired(),
             self._loads,
             self._failures,
+            now.locked,
         )
 
     @property
@@ -245,17 +251,19 @@ class Deployment:
         """
         if store is None and id is not None and state is None:
             store = self._store
-        given = own_copy(tools)
 
-        def follow(digest: str | None) -> tuple[Engine, str | None]:
+        def follow(digest: str | None, own: Tools | None) -> tuple[Engine, str | None]:
             now = self._set if digest is None else self._sets.get(digest, self._set)
-            return now.engine if given is None else now.engine.over(given), now.model(model)
+            return now.engine if own is None else now.engine.over(own), now.model(model)
+
+        def told(verdict: Verdict, sent: str, before: object, began: int, *rest: Any, text: bool) -> None:
+            self._tell(verdict, sent, before, began, model, *rest, text=text)
 
         now = self._set
         return now.engine.session(
             id,
             model=now.model(model),
-            tools=given,
+            tools=tools,
             context=context,
             stages=stages,
             state=state,
@@ -264,7 +272,7 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
-            told=self._tell,
+            told=told,
         )
 
     def metrics(self) -> str:
@@ -290,7 +298,7 @@ class Deployment:
         known = now.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
+        self._tell(verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
         return verdict
 
     def _tell(
@@ -300,6 +308,7 @@ class Deployment:
         before: object,
         began: int,
         model: str | None,
+        model_id: str | None,
         session: str | None,
         call_id: str | None,
         stop_reason: str | None,
@@ -317,6 +326,7 @@ class Deployment:
             call_id=call_id,
             text=text,
             stop_reason=stop_reason,
+            model_id=model_id,
         )
         self._metrics.decided(seen)
         log, telemetry = self._log, self._telemetry
@@ -360,8 +370,8 @@ class Deployment:
 
         settings = self._set.settings
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
-        if settings.state.startswith("sqlite:///"):
-            own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
+        if settings.state.startswith("sqlite:"):
+            own.append(store_name(settings.state))
         return Watched(tuple(sorted(self._files.folders)), tuple(sorted(own)), settings.poll)
 
     def set_tools(self, tools: Tools | None) -> Status:
@@ -430,7 +440,8 @@ class Deployment:
 
     def _loaded(self, before: Set, tools: Tools | None) -> Set:
         try:
-            return self._read(tools, before.settings.quiet)
+            # Once locked, always: else whoever takes the lock away could put anything in force.
+            return self._read(tools, before.settings.quiet, locked=before.locked or None)
         except DeploymentError:
             raise
         except Exception as error:  # a fault of ours must not end a watch, nor be silent
@@ -442,14 +453,14 @@ class Deployment:
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
         self._state = (new, stale)
 
-    def _read(self, tools: Tools | None, quiet: float) -> Set:
+    def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
             files = self._files = Files(self.path)
             self._readings.begin()
             found: Set | DeploymentError
             try:
-                found = build(files, self._owner, tools, self._readings)
+                found = build(files, self._owner, tools, self._readings, locked)
             except DeploymentError as error:
                 self._readings.abort()
                 found = error

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
-# The engine in force, or of rules with this digest, and what the session's model is there.
-Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
+# The engine in force, or of rules with this digest, over the session's own tools; what its model is there.
+Follow: TypeAlias = "Callable[[str | None, Tools | None], tuple[Engine, str | None]]"
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -79,6 +79,7 @@ class Session:
         id: str | None = None,
         *,
         model: str | None = None,
+        tools: Tools | None = None,
         context: Mapping[str, Json] | None = None,
         stages: Sequence[Stage] = (),
         state: bytes | str | None = None,
@@ -99,7 +100,8 @@ class Session:
             raise InputError("the verifier's threshold is a number from 0 to 1")
         self.id = id
         self.model = model
-        self._engine = engine
+        self._engine = engine if tools is None else engine.over(tools)
+        self._own = None if tools is None else self._engine.tools  # in the place of the registered ones
         self._follow = follow
         self._told = told
         self._context = _context(context)
@@ -109,6 +111,7 @@ class Session:
         self._threshold = threshold
         self._surface = _names(claim_surface)
         self._state = State(turn=self._turn()) if state is None else memory.decode(state)
+        self._stay()
         self._store = store
         self._key = id or ""
         self._lock = RLock()
@@ -144,7 +147,7 @@ class Session:
 
         def begins() -> None:
             if self._follow is not None:
-                self._engine, self.model = self._follow(None)
+                self._engine, self.model = self._follow(None, self._own)
             self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
@@ -176,7 +179,8 @@ class Session:
             engine = self._engine if tools is None else self._engine.over(tools)
             palette = self._compose(engine, served)
             turn = self._state.turn
-            self._engine = engine
+            if tools is not None:
+                self._engine, self._own = engine, engine.tools
             turn.step += 1
             _keep_offer(turn, engine.registry, palette.names)
             if palette.forced is not None:
@@ -328,10 +332,11 @@ class Session:
         return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
 
     def _stay(self) -> None:
-        """A turn that another process began stays on its rules, where they are still at hand."""
-        rules = self._state.turn.rules
-        if self._follow is not None and rules and rules != self._engine.digest:
-            self._engine, self.model = self._follow(rules)
+        """A turn that was begun elsewhere stays on its rules, where they are still at hand."""
+        turn = self._state.turn
+        if self._follow is not None and turn.rules and turn.rules != self._engine.digest:
+            self._engine, self.model = self._follow(turn.rules, self._own)
+            turn.rules = self._engine.digest
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd
