@@ -26,6 +26,7 @@ from .stores import store_name, url_from
 
 LARGEST = 1_000_000  # bytes of a deployment file
 _DEEPEST = 64  # values inside each other in a deployment file
+_MOST = 100_000  # values in one
 Place: TypeAlias = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
 
@@ -75,6 +76,8 @@ SCHEMA: Mapping[str, Any] = {
         "schema": {"input-bytes": _COUNT, "depth": {"type": "integer", "min": 1, "max": DEEPEST}},
     },
     "state": {**_TEXT, "check_with": _store, "meta": {"meant": "`memory`, or the URL of a store"}},
+    # Said by those who want it in writing; there is nothing else that it could be.
+    "on-store-error": {"type": "string", "allowed": ["refuse"]},
     "log": {
         "type": "dict",
         "schema": {
@@ -164,6 +167,7 @@ class _Reading:
         self.spans: dict[Place, Span] = {}
         self.unknown: set[Place] = set()  # what could not be expanded
         self.found: list[Diagnostic] = []
+        self.too_much = False
 
     def document(self, text: str) -> Any:
         try:
@@ -184,10 +188,12 @@ class _Reading:
         return self._value(node, (), 0)
 
     def _value(self, node: yaml.Node, place: Place, depth: int) -> Any:
-        self.spans[place] = _span(node)
-        if depth > _DEEPEST or len(self.spans) > LARGEST:
-            self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
+        if depth > _DEEPEST or len(self.spans) >= _MOST:
+            if not self.too_much:  # said once: it may be so a million times
+                self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
+            self.too_much = True
             return None
+        self.spans[place] = _span(node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, place, depth)
         if isinstance(node, yaml.SequenceNode):

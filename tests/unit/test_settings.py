@@ -77,6 +77,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlimits: {depht: 3}", "G702", 2, "no setting `limits.depht`", "`depth`"),
         ("default: deny\nxyz: 1", "G702", 2, "no setting `xyz`", "there are `packs`, `rules`"),
         ("default: maybe", "G704", 1, "must be one of `allow`, `ask`, `deny`", ""),
+        ("default: deny\non-store-error: accept", "G704", 2, "`on-store-error` must be `refuse`", ""),
         ("default: deny\npolicy: adaptiv", "G704", 2, "must be one of", "did you mean `adaptive`?"),
         ("default: deny\npacks: common", "G704", 2, "must be a list of names, `name@range` or paths", ""),
         ("default: deny\npacks: [common, 1]", "G704", 2, "`packs.1` must be text", ""),
@@ -208,7 +209,8 @@ def test_what_has_no_end_or_is_too_large_is_refused(text: str) -> None:
 def test_aliases_that_grow_are_refused() -> None:
     lines = ["default: deny", "let:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    assert wrong("\n".join(lines))[0].code in ("G701", "G704")
+    (one,) = wrong("\n".join(lines))
+    assert (one.code, one.message) == ("G701", "this is nested too deep, once aliases are followed")
 
 
 @given(st.text(max_size=60) | st.text(alphabet="adeflopt:{}[]$-&*!'\"\n #>|%@`,?1", max_size=80))
