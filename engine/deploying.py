@@ -5,18 +5,14 @@ Source: `docs/deployments.md`. Everything that is wrong is found in one run.
 
 from __future__ import annotations
 
-import errno
 import glob
 import json
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,13 +24,14 @@ from .definitions import Tools
 from .documents import DocumentError, decode_document
 from .engine import Engine
 from .errors import DeploymentError, InputError, SchemaError
+from .files import Files
 from .ir import Default, PolicyRule, RuleSet
 from .loading import check_rules
 from .lock import NAME as LOCK
 from .lock import FileRead, Lock, read_lock
 from .packs import Library
 from .readings import Readings
-from .ruletext import LARGEST, PackError, RuleText
+from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
 from .units import Unit
 from .verdict import Source
@@ -47,8 +44,6 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-_TICK = 1.0  # seconds; clocks of file systems are coarser than ours
-_BOM = b"\xef\xbb\xbf"
 
 
 class Owner(Struct, frozen=True):
@@ -77,150 +72,22 @@ class Set(Struct, frozen=True):
         return models.get(name, name) if models and type(name) is str else name
 
 
-class Files:
-    """What was read from a disk, so that it can be seen whether it is still the same."""
-
-    def __init__(self, deployment: Path) -> None:
-        self.deployment = deployment
-        self._read: dict[str, bytes | None] = {}
-        self._patterns: dict[str, list[str]] = {}
-        self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
-        self._first: dict[str, _Sign | None] = {}  # when they were read
-        self._torn = False  # two readings of one file gave two texts
-
-    def read(self, path: str | Path) -> bytes:
-        """The bytes of a file, the same each time. Raises OSError."""
-        name = str(path)
-        if self._read.get(name) is None:
-            self._read[name] = None
-            sign = self._first[name] = _sign(name)
-            self._read[name] = _bytes(name)
-            self._note(name, sign)
-        found = self._read[name]
-        assert found is not None
-        return found
-
-    def matching(self, pattern: str) -> list[str]:
-        """The files that fit a pattern, sorted."""
-        if pattern not in self._patterns:
-            self._patterns[pattern] = _matching(pattern)
-        return self._patterns[pattern]
-
-    def saw(self, seen: Mapping[str, str | None]) -> None:
-        """Note what somebody else read, or found missing."""
-        for path, text in seen.items():
-            data = None if text is None else text.encode("utf-8", "surrogatepass")
-            known = self._read.get(path)
-            if known is not None:
-                self._torn = self._torn or data is None or known.removeprefix(_BOM) != data.removeprefix(_BOM)
-            elif path not in self._read or data is not None:
-                self._read[path] = data
-                self._first[path] = _sign(path)
-
-    @property
-    def there(self) -> tuple[str, ...]:
-        """The paths of the files that were there, in the order in which they were looked for."""
-        return tuple(path for path, data in self._read.items() if data is not None)
-
-    @property
-    def folders(self) -> set[str]:
-        """The folders in which a change can be one of this deployment."""
-        found = {os.path.dirname(path) for path in (*self._read, *self._patterns)}
-        found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
-        return {each for each in found if each and os.path.isdir(each)}
-
-    def settled(self) -> bool:
-        """Has nobody touched any of the files since they were read, not even to write the same again?"""
-        return (
-            not self._torn
-            and all(_sign(path) == sign for path, sign in self._first.items())
-            and self.unchanged()
-        )
-
-    def unchanged(self) -> bool:
-        """Are the files and the lists of files what they were when they were read?"""
-        for pattern, before in self._patterns.items():
-            if _matching(pattern) != before:
-                return False
-        return all(self._same(path, data) for path, data in self._read.items())
-
-    def _same(self, path: str, before: bytes | None) -> bool:
-        """Is a file what it was? It is read again, unless its times say that nobody can have changed it."""
-        now = _sign(path)
-        if now is not None and now == self._signs.get(path):
-            return True
-        try:
-            found = _bytes(path)
-        except OSError:
-            return before is None
-        if before is None or found.removeprefix(_BOM) != before.removeprefix(_BOM):
-            return False
-        self._note(path, now)
-        return True
-
-    def _note(self, path: str, sign: _Sign | None) -> None:
-        """Keep what a file looked like before it was read, if the next change of it will look otherwise."""
-        if sign is not None and sign.changed < time.time() - _TICK:
-            self._signs[path] = sign
-
-    def until_quiet(self, quiet: float) -> float:
-        """Seconds until nothing of this has changed for so long, as far as the files say when they did."""
-        newest = 0.0
-        for path in (str(self.deployment), *self._read, *self.folders):
-            try:
-                found = os.stat(path)
-            except OSError:
-                continue
-            newest = max(newest, found.st_mtime, found.st_ctime)
-        return min(max(newest + quiet - time.time(), 0.0), quiet)
-
-
-def _bytes(path: str) -> bytes:
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")  # one that is a pipe would be waited for
-    with open(path, "rb") as stream:
-        data = stream.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise OSError(errno.EFBIG, f"it is larger than {LARGEST} bytes")
-    return data
-
-
-class _Sign(NamedTuple):
-    """What changes with a file's content. `changed`: seconds, as the system keeps them; none can set them."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: float
-
-
-def _sign(path: str) -> _Sign | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime)
-
-
-def _matching(pattern: str) -> list[str]:
-    return sorted(each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each))
-
-
-def build(files: Files, owner: Owner, tools: Tools | None, readings: Readings, *, locked: bool = True) -> Set:
+def build(
+    path: Path, files: Files, owner: Owner, tools: Tools | None, readings: Readings, *, locked: bool = True
+) -> Set:
     """The set that the files make. `locked`: by the `callgate.lock` beside the deployment, if there is one.
 
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
     """
-    file = str(files.deployment)
+    file = str(path)
     try:
         text = files.read(file).decode("utf-8-sig")
     except OSError as error:
         raise DeploymentError((), f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise DeploymentError((), f"{file}: is no UTF-8 text, at byte {error.start}") from None
-    settings, found = read_settings(text, files.deployment)
+    settings, found = read_settings(text, path)
     if settings is None:
         raise _error(found, {file: text})
     building = _Building(files, settings, text)
@@ -245,11 +112,11 @@ class _Building:
         self.texts = {settings.file: text}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool) -> Set:
-        library = Library(self._packs(), lock=self._lock() if locked else None, folder=self.settings.folder)
+        lock = self._lock() if locked else None
+        library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
-        self.files.saw(library.seen)
         if self.found:
             raise _error(self.found, self.texts)
         try:
@@ -266,8 +133,6 @@ class _Building:
         except (SchemaError, InputError) as error:
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
             raise _error(self.found, self.texts) from None
-        finally:
-            self.files.saw(library.seen)
         self.texts |= checked.compiled.texts
         self.found += map(self._placed, checked.diagnostics)
         if any(each.severity is Severity.ERROR for each in self.found):
@@ -294,14 +159,10 @@ class _Building:
     def _lock(self) -> Lock | None:
         """The lock beside the deployment, if there is one."""
         path = os.path.join(self.settings.folder, LOCK)
-        try:
-            self.files.read(path)
-        except FileNotFoundError:
+        if not self.files.ask(os.path.lexists, path):
             return None
-        except OSError:
-            pass  # which `read_lock` says
         try:
-            return read_lock(path)
+            return read_lock(path, self.files)
         except PackError as error:
             self._refused(error)
             raise _error(self.found, self.texts) from None
@@ -320,8 +181,6 @@ class _Building:
                 if os.path.realpath(name) in seen:
                     continue
                 seen.add(os.path.realpath(name))
-                with suppress(OSError):  # which the library says
-                    self.files.read(name)
                 try:
                     yield library.rule_file(name)
                 except PackError as error:

@@ -23,9 +23,10 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
 from .decided import decided
 from .definitions import Tools
-from .deploying import Files, Owner, Set, build, nothing
+from .deploying import Owner, Set, build, nothing
 from .engine import Engine
 from .errors import DeploymentError, InputError, StoreError
+from .files import Files
 from .log import DecisionLog, LogCounts, LogSettings
 from .metrics import Metrics
 from .readings import Readings
@@ -124,7 +125,7 @@ class Deployment:
         self._busy = False  # in a load: what runs inside of it cannot ask for another
         self._watching = threading.Lock()
         self._loads, self._failures = 1, 0
-        self._files = Files(self.path)  # of the last load, whether it was good or not
+        self._files = Files()  # of the last load, whether it was good or not
         first = self._read(tools, _QUIET)
         self._state: tuple[Set, Stale | None] = (first, None)
         self._sets = {first.engine.digest: first}
@@ -445,11 +446,11 @@ class Deployment:
     def _read(self, tools: Tools | None, quiet: float) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
-            files = self._files = Files(self.path)
+            files = self._files = Files()
             self._readings.begin()
             found: Set | DeploymentError
             try:
-                found = build(files, self._owner, tools, self._readings)
+                found = build(self.path, files, self._owner, tools, self._readings)
             except DeploymentError as error:
                 self._readings.abort()
                 found = error

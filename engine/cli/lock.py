@@ -61,16 +61,17 @@ def _deployed(namespace: Namespace) -> Sequence[FileRead] | None:
     """What a deployment reads, whatever its lock says; None with everything that is wrong with it told."""
     from pathlib import Path
 
-    from ..deploying import Files, Owner, build
+    from ..deploying import Owner, build
     from ..errors import DeploymentError
+    from ..files import Files
     from ..readings import Readings
 
     for option in ("packs", "tools"):
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
     try:
-        files = Files(Path(os.path.abspath(namespace.rules[0])))
-        return build(files, Owner(), None, Readings(), locked=False).read
+        path = Path(os.path.abspath(namespace.rules[0]))
+        return build(path, Files(), Owner(), None, Readings(), locked=False).read
     except DeploymentError as error:
         complain(error.text.rstrip("\n"))
         return None

@@ -320,11 +320,45 @@ def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    path = deployment(tmp_path, a=GOOD)
-    (tmp_path / "tools.json").unlink()
-    os.mkfifo(tmp_path / "tools.json")
+@pytest.mark.parametrize(
+    "name",
+    ["deployment.yaml", "tools.json", "a.gate", "own.gate", "packs/inner.gate", "s.json", "callgate.lock"],
+)
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    files = {
+        "deployment.yaml": "default: allow\nrules: [./a.gate]\ntools: ./tools.json\npacks: [./own.gate, ./packs]\n",
+        "tools.json": json.dumps({"read": SCHEMA}),
+        "a.gate": 'tool read { schema "s.json" }',
+        "own.gate": 'pack own "1.0.0"',
+        "packs/inner.gate": 'pack inner "1.0.0"',
+        "s.json": json.dumps(SCHEMA),
+    }
+    path = write(tmp_path, files)
+    with callgate.load(path) as engine:
+        (tmp_path / name).unlink(missing_ok=True)
+        os.mkfifo(tmp_path / name)
+        assert "no regular file" in (engine.refresh().error or "")
     assert "no regular file" in str(refused(path))
+
+
+def test_each_file_is_read_once_in_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"own.gate": 'pack own "1.0.0"', "rules/s.json": json.dumps(SCHEMA)})
+    path = deployment(tmp_path, head="default: allow\npacks: [./own.gate]", a='tool read { schema "s.json" }')
+    lock(path)
+    read: list[str] = []
+    really = open
+
+    def opened(name: Any, *given: Any, **more: Any) -> Any:
+        read.append(os.fspath(name))
+        return really(name, *given, **more)
+
+    for each in tmp_path.rglob("*"):
+        os.utime(each, (1, 1))  # what was written long ago has been quiet
+    time.sleep(1.1)  # and is not read again to see whether it changed
+    monkeypatch.setattr("builtins.open", opened)
+    with callgate.load(path):
+        mine = [name for name in read if name.startswith(str(tmp_path))]
+    assert len(mine) == len(set(mine)) == 6
 
 
 def test_a_deployment_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
@@ -346,6 +380,18 @@ def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None
         assert engine.refresh().loads == 2
         write(tmp_path, {"rules/own.gate": files["rules/own.gate"] + "\n# x"})
         assert engine.refresh().loads == 3
+
+
+def test_what_comes_into_a_folder_of_packs_or_leaves_it_is_a_change(tmp_path: Path) -> None:
+    write(tmp_path, {"packs/own.gate": 'pack own "1.0.0"'})
+    path = deployment(tmp_path, head="default: allow\npacks: [./packs]", a=GOOD)
+    with callgate.load(path) as engine:
+        write(tmp_path, {"packs/more.gate": 'pack more "1.0.0"\ntool read { deny "more" }'})
+        assert engine.refresh().packs == ("more@1.0.0", "own@1.0.0")
+        assert engine.check("read", {"path": "/a"}).reason == "more"
+        (tmp_path / "packs/more.gate").unlink()
+        assert engine.refresh().packs == ("own@1.0.0",)
+        assert str(tmp_path / "packs") in engine.watched.folders
 
 
 def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:

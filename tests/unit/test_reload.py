@@ -97,6 +97,23 @@ def test_folders_that_are_new_in_the_settings_are_watched(engine: Deployment, tm
         assert within(10, lambda number=number: says(engine, f"there {number}"))
 
 
+@pytest.mark.parametrize("pattern", ["./rules/**/*.gate", "./rules/*/b.gate"])
+def test_folders_that_come_below_a_pattern_are_watched(engine: Deployment, pattern: str) -> None:
+    rules = engine.path.parent / "rules"
+    (rules / "sub").mkdir()
+    put(rules / "sub/b.gate", rule("sub"))
+    put(engine.path, engine.path.read_text().replace("./rules/*.gate", pattern))
+    (rules / "a.gate").unlink()
+    assert within(10, lambda: says(engine, "sub"))
+    time.sleep(1.5)  # what came before the watch began is seen anyway
+    (rules / "0").mkdir()
+    time.sleep(0.3)
+    put(rules / "0/b.gate", rule("new"))
+    assert within(10, lambda: says(engine, "new"))
+    put(rules / "0/b.gate", rule("again"))
+    assert within(10, lambda: says(engine, "again"))
+
+
 def test_a_folder_that_goes_away_and_comes_back(engine: Deployment) -> None:
     rules = engine.path.parent / "rules"
     away = rules.with_name("away")
