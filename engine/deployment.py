@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from .stores import Store
 
 _log = logging.getLogger("callgate")
-Stale: TypeAlias = "tuple[datetime, DeploymentError]"  # since when, and why
+Stale: TypeAlias = "tuple[datetime, str]"  # since when, and why; an error would hold what it was raised in
 _NO_COUNTS = LogCounts(0, 0, 0, 0, None, None)
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
+_FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
 _SETS = 8  # sets that turns may still be on
 
 
@@ -124,6 +125,7 @@ class Deployment:
         self._lock = threading.RLock()  # one load at a time
         self._busy = False  # in a load: what runs inside of it cannot ask for another
         self._watching = threading.Lock()
+        self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
         first = self._read(tools, _QUIET)
@@ -175,7 +177,7 @@ class Deployment:
             now.engine.digest,
             now.since,
             stale[0] if stale is not None else None,
-            stale[1].text if stale is not None else None,
+            stale[1] if stale is not None else None,
             now.engine.packs,
             now.files,
             now.expired,
@@ -349,10 +351,20 @@ class Deployment:
     def refresh(self) -> Status:
         """`reload`, where anything is not as it was read last."""
         with self._lock:
-            # What is wrong may lie in something that was never read: a file that came back, a folder, a pack.
+            # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
             if self._state[1] is not None or not self._files.unchanged():
                 self._renew(self._tools)
             return self.status
+
+    def notice(self, happened: bool) -> None:
+        """What a watch does again and again: `refresh`, where something may have happened.
+
+        What is wrong, and is as it was read, is tried again ever more seldom.
+        """
+        with self._lock:
+            again = self._state[1] is not None and time.monotonic() >= self._again
+            if again or (happened and not self._files.unchanged()):
+                self._renew(self._tools)
 
     @property
     def watched(self) -> Watched:
@@ -363,7 +375,9 @@ class Deployment:
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
         if settings.state.startswith("sqlite:///"):
             own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
-        return Watched(tuple(sorted(self._files.folders)), tuple(sorted(own)), settings.poll)
+        folders = tuple(sorted(self._files.folders))
+        places = tuple(_place(each) for each in folders)
+        return Watched(folders, tuple(sorted(own)), settings.poll, places)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
@@ -412,10 +426,14 @@ class Deployment:
                 self._store = self._opened(new.settings)
         except DeploymentError as error:
             self._failures += 1
-            _log.warning("%s: cannot be loaded, the last good rules stay in force: %s", self.path, error.text)
+            known = stale is not None and stale[1] == error.text
+            self._pause = min(self._pause * 2, _LONGEST) if known else _FIRST
+            self._again = time.monotonic() + self._pause
+            if not known:
+                _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
             kept = before if before.settings.keep_last_good else nothing(before, error)
             self._metrics.reloaded(False)
-            self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error))
+            self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error.text))
             return False
         finally:
             self._busy = False
@@ -452,12 +470,12 @@ class Deployment:
             try:
                 found = build(self.path, files, self._owner, tools, self._readings)
             except DeploymentError as error:
-                self._readings.abort()
                 found = error
             time.sleep(files.until_quiet(quiet))
             if files.settled():
                 if isinstance(found, DeploymentError):
                     raise found
+                self._readings.keep()
                 return found
         raise DeploymentError((), f"{self.path}: the files keep changing while they are read; try again")
 
@@ -476,3 +494,16 @@ class Deployment:
             given = settings.log or LogSettings(self._log_to)
             return DecisionLog(replace(given, to=self._log_to))
         return DecisionLog(settings.log) if settings.log is not None else None
+
+
+def _instead(before: Set) -> str:
+    """What is in force where a load failed."""
+    return "the last good rules stay in force" if before.settings.keep_last_good else "every call is denied"
+
+
+def _place(folder: str) -> tuple[int, int]:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)

@@ -326,7 +326,7 @@ def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
 )
 def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     files = {
-        "deployment.yaml": "default: allow\nrules: [./a.gate]\ntools: ./tools.json\npacks: [./own.gate, ./packs]\n",
+        "deployment.yaml": "default: allow\nrules: [a.gate]\ntools: tools.json\npacks: [./own.gate, ./packs]",
         "tools.json": json.dumps({"read": SCHEMA}),
         "a.gate": 'tool read { schema "s.json" }',
         "own.gate": 'pack own "1.0.0"',
