@@ -38,6 +38,7 @@ from .verdict import Source
 
 if TYPE_CHECKING:
     from .admission import Policy
+    from .log import DecisionLog
     from .plan import Hook
 
 _WHY = {
@@ -55,7 +56,10 @@ class Owner(Struct, frozen=True):
 
 
 class Set(Struct, frozen=True):
-    """One set of rules. `files`: the paths of what was read for it; `read`: the same, for a lock."""
+    """One set of rules. `files`: the paths of what was read for it; `read`: the same, for a lock.
+
+    `log`: for the decisions that are made under it.
+    """
 
     settings: Settings
     engine: Engine
@@ -65,6 +69,7 @@ class Set(Struct, frozen=True):
     warnings: tuple[Diagnostic, ...]
     units: tuple[Unit, ...] = ()
     read: tuple[FileRead, ...] = ()
+    log: DecisionLog | None = None
 
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,13 +26,14 @@ from .decided import decided
 from .definitions import Tools
 from .deploying import Owner, Set, build, nothing
 from .engine import Engine
-from .errors import DeploymentError, InputError, StoreError
+from .errors import DeploymentError, InputError, SchemaError, StoreError
 from .files import Files
-from .log import DecisionLog, LogCounts, LogSettings
+from .log import DecisionLog, LogCounts
+from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
-from .tools import own_copy
+from .tools import own_copy, read_tools
 from .units import Unit
 from .verdict import Verdict
 
@@ -42,12 +44,11 @@ if TYPE_CHECKING:
     from .otel import Telemetry
     from .plan import Hook
     from .reload import Watch, Watched
-    from .session import Session
+    from .session import Session, Told
     from .stores import Store
 
 _log = logging.getLogger("callgate")
 Stale: TypeAlias = "tuple[datetime, str]"  # since when, and why; an error would hold what it was raised in
-_NO_COUNTS = LogCounts(0, 0, 0, 0, None, None)
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
 _FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
@@ -128,16 +129,17 @@ class Deployment:
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
+        self._closed = False
         first = self._read(tools, _QUIET)
-        self._state: tuple[Set, Stale | None] = (first, None)
-        self._sets = {first.engine.digest: first}
         self._store = self._opened(first.settings)
-        self._log_to = log
-        self._log = self._logging(first.settings)
+        self._logs = logs = Logs(log)
+        self._sets: dict[str, Set] = {}
+        self._voided = 0  # how often sets that turns were on ceased to count
+        self._put(replace(first, log=logs.of(first.settings.log)), None)
         # Weak, so that a deployment that nobody holds goes at once, and its watch with it.
         me = ref(self)
         self._metrics = Metrics(
-            log=lambda: _NO_COUNTS if (here := me()) is None else here.log_counts,
+            log=lambda: logs.counts,
             stale=lambda: 0.0 if (here := me()) is None else here._stale_seconds(),
         )
         self._telemetry = telemetry
@@ -250,14 +252,23 @@ class Deployment:
             store = self._store
         given = own_copy(tools)
 
-        def follow(digest: str | None) -> tuple[Engine, str | None]:
-            now = self._set if digest is None else self._sets.get(digest, self._set)
-            return now.engine if given is None else now.engine.over(given), now.model(model)
+        def on(one: Set) -> tuple[Engine, str | None, Told]:
+            engine = one.engine if given is None else one.engine.over(given)
+            return engine, one.model(model), partial(self._tell, one.log)
 
-        now = self._set
+        voided, now = self._voided, self._set
+        found = on(now)
+
+        def follow(digest: str | None) -> tuple[Engine, str | None, Told]:
+            nonlocal found, voided
+            if digest != found[0].digest or voided != self._voided:
+                voided, now = self._voided, self._set  # in this order: what comes between is seen next time
+                found = on(now if digest is None else self._sets.get(digest, now))
+            return found
+
         return now.engine.session(
             id,
-            model=now.model(model),
+            model=found[1],
             tools=given,
             context=context,
             stages=stages,
@@ -267,7 +278,7 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
-            told=self._tell,
+            told=found[2],
         )
 
     def metrics(self) -> str:
@@ -293,11 +304,12 @@ class Deployment:
         known = now.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
+        self._tell(now.log, verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
         return verdict
 
     def _tell(
         self,
+        log: DecisionLog | None,
         verdict: Verdict,
         sent: str,
         before: object,
@@ -322,16 +334,15 @@ class Deployment:
             stop_reason=stop_reason,
         )
         self._metrics.decided(seen)
-        log, telemetry = self._log, self._telemetry
         if log is not None:
             log.put(seen)
-        if telemetry is not None:
-            telemetry.decided(seen)
+        if self._telemetry is not None:
+            self._telemetry.decided(seen)
 
     @property
     def log_counts(self) -> LogCounts:
         """What became of the decisions that were logged: written, dropped, failed, and why."""
-        return self._log.counts if self._log is not None else _NO_COUNTS
+        return self._logs.counts
 
     def _stale_seconds(self) -> float:
         stale = self._state[1]
@@ -382,12 +393,15 @@ class Deployment:
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
 
-        None: the file that `tools` names. Raises InputError for what are no tools.
+        Where something is wrong with the files, they are in force with the next load that works. None: the
+        file that `tools` names. What are no tools is said by `status.error`, and forgotten.
         """
         given = own_copy(tools)
         with self._lock:
-            if self._renew(given):
+            if self._renew(given) or _are_tools(given):
                 self._tools = given
+            else:
+                self._again = 0.0  # for a watch: nothing needs to change
             return self.status
 
     def watch(self) -> Watch:
@@ -400,13 +414,14 @@ class Deployment:
             return self._watch
 
     def close(self) -> None:
-        """Stop watching, and let go of the store. Calls still get verdicts."""
+        """Stop watching, and let go of the store and the log. Calls still get verdicts."""
+        self._closed = True
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
-        self._store.close()
-        if self._log is not None:
-            self._log.close()
+        with self._lock:  # a load that goes on ends first
+            self._store.close()
+            self._logs.close()
 
     def __enter__(self) -> Deployment:
         return self
@@ -422,7 +437,7 @@ class Deployment:
         self._busy = True
         try:
             new = self._loaded(before, tools)
-            if new.settings.state != before.settings.state:
+            if new.settings.state != before.settings.state and not self._closed:
                 self._store = self._opened(new.settings)
         except DeploymentError as error:
             self._failures += 1
@@ -431,19 +446,20 @@ class Deployment:
             self._again = time.monotonic() + self._pause
             if not known:
                 _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
-            kept = before if before.settings.keep_last_good else nothing(before, error)
             self._metrics.reloaded(False)
-            self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error.text))
+            why = (stale[0] if stale is not None else datetime.now(UTC), error.text)
+            if before.settings.keep_last_good:
+                self._put(before, why)
+            else:
+                self._sets = {}
+                self._put(nothing(before, error), why)
+                self._voided += 1
             return False
         finally:
             self._busy = False
         self._loads += 1
-        self._put(new, None)
+        self._put(replace(new, log=self._logs.of(new.settings.log)), None)
         self._metrics.reloaded(True)
-        if new.settings.log != before.settings.log:
-            old, self._log = self._log, self._logging(new.settings)
-            if old is not None:
-                old.close()
         _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
@@ -459,7 +475,7 @@ class Deployment:
         sets = {name: each for name, each in self._sets.items() if name != new.engine.digest}
         sets[new.engine.digest] = new
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
-        self._state = (new, stale)
+        self._state: tuple[Set, Stale | None] = (new, stale)
 
     def _read(self, tools: Tools | None, quiet: float) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
@@ -489,16 +505,18 @@ class Deployment:
             found = Diagnostic("G704", f"`state` cannot be used: {error}", span, file=settings.file)
             raise DeploymentError((found,), render_text((found,), {})) from None
 
-    def _logging(self, settings: Settings) -> DecisionLog | None:
-        if self._log_to is not None:
-            given = settings.log or LogSettings(self._log_to)
-            return DecisionLog(replace(given, to=self._log_to))
-        return DecisionLog(settings.log) if settings.log is not None else None
-
 
 def _instead(before: Set) -> str:
     """What is in force where a load failed."""
     return "the last good rules stay in force" if before.settings.keep_last_good else "every call is denied"
+
+
+def _are_tools(given: Any) -> bool:
+    try:
+        read_tools(given)
+    except (SchemaError, InputError):
+        return False
+    return True
 
 
 def _place(folder: str) -> tuple[int, int]:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
-# The engine in force, or of rules with this digest, and what the session's model is there.
-Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None]]"
+# The engine in force, or of rules with this digest; what the session's model is there; who is told.
+Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None, Told]]"
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -143,7 +143,7 @@ class Session:
 
         def begins() -> None:
             if self._follow is not None:
-                self._engine, self.model = self._follow(None)
+                self._engine, self.model, self._told = self._follow(None)
             self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
@@ -301,6 +301,7 @@ class Session:
             self._busy = True
             try:
                 if self._store is None:
+                    self._stay()
                     return work()
                 return self._store.update(self._key, self._update(work, anew))
             finally:
@@ -327,10 +328,13 @@ class Session:
         return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
 
     def _stay(self) -> None:
-        """A turn that another process began stays on its rules, where they are still at hand."""
+        """A turn stays on its rules, also one that another process began, where they still count."""
         rules = self._state.turn.rules
-        if self._follow is not None and rules and rules != self._engine.digest:
-            self._engine, self.model = self._follow(rules)
+        if self._follow is None or not rules:
+            return
+        engine, model, told = self._follow(rules)
+        if engine.digest != self._engine.digest:
+            self._engine, self.model, self._told = engine, model, told
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd
@@ -443,7 +447,7 @@ class Session:
         if type(tool) is not str:
             raise InputError(f"the tool's name must be text, not `{type(tool).__name__}`")
 
-        def calls() -> Verdict:
+        def calls() -> tuple[Verdict, Told | None]:
             turn = self._state.turn
             digest = memory.digest_of(tool, arguments)
             known = turn.calls.get(key)
@@ -463,12 +467,12 @@ class Session:
                 text=text,
             )
             self._remember(key, tool, digest, verdict, known, repeats)
-            return verdict
+            return verdict, self._told
 
         began = perf_counter_ns()
-        verdict = self._verb(calls)
-        if self._told is not None:
-            self._told(verdict, tool, arguments, began, self.model, self.id, call_id, stop_reason, text=text)
+        verdict, told = self._verb(calls)
+        if told is not None:
+            told(verdict, tool, arguments, began, self.model, self.id, call_id, stop_reason, text=text)
         return verdict
 
     def _remember(

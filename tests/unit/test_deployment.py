@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ def deployment(folder: Path, *, head: str = "default: allow", **files: str) -> P
     named = {f"rules/{name}.gate": text for name, text in files.items()}
     settings = head + "\nrules: ['./rules/*.gate']\ntools: ./tools.json\nreload: {quiet-ms: 10}\n"
     return write(folder, {"deployment.yaml": settings, "tools.json": json.dumps({"read": SCHEMA}), **named})
+
+
+def within(seconds: float, holds: Callable[[], object]) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def refused(path: Path, **options: Any) -> DeploymentError:
@@ -430,10 +440,25 @@ def test_other_tools_are_checked_like_an_edit(tmp_path: Path) -> None:
         status = engine.set_tools(other)
         assert "no field `path`" in (status.error or "")
         assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
-        assert engine.reload().error is None  # with the tools that were good
-        assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
+        assert "no field `path`" in (engine.reload().error or "")  # as after an edit that is no good
+        write(tmp_path, {"rules/a.gate": "tool read { alias /other from file_path }"})
+        assert engine.reload().error is None
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"other": "/a"}
+        write(tmp_path, {"rules/a.gate": GOOD})
         assert engine.set_tools(None).error is None
         assert engine.check("read", {"path": "/a"}).outcome.value == "valid"
+
+
+def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        write(tmp_path, {"rules/a.gate": "tool"})
+        engine.reload()
+        status = engine.set_tools({"read": SCHEMA, "list": None})
+        assert status.stale_since is not None
+        assert engine.check("list", {}).code == "unknown-tool"
+        write(tmp_path, {"rules/a.gate": GOOD})
+        assert engine.refresh().error is None
+        assert engine.check("list", {}).allowed
 
 
 @pytest.mark.parametrize("tools", [3, {"a": {"type": 3}}, [{"x": 1}]])
@@ -442,6 +467,8 @@ def test_tools_that_are_none_change_nothing(tmp_path: Path, tools: Any) -> None:
         before = engine.engine
         assert engine.set_tools(tools).error
         assert engine.engine is before
+        engine.notice(True)
+        assert engine.status.error is None
 
 
 # Sessions
@@ -458,6 +485,40 @@ def test_a_turn_stays_on_the_set_that_it_began_with(tmp_path: Path) -> None:
         session.user()
         verdict = session.call("read", {"path": "/a"}, call_id="3")
         assert (verdict.engine, verdict.outcome.value) == (engine.digest, "denied")
+
+
+@pytest.mark.parametrize("kept", [None, "one"])
+@pytest.mark.parametrize("tools", [None, {"read": SCHEMA, "list": None}])
+def test_without_keep_last_good_a_turn_that_goes_on_is_denied_too(
+    tmp_path: Path, kept: str | None, tools: Any
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, keep-last-good: false"))
+    with callgate.load(path) as engine:
+        session, other = engine.session(kept, tools=tools), engine.session("other", tools=tools)
+        for each in (session, other):
+            each.user()
+            assert each.call("read", {"path": "/a"}, call_id="1").allowed
+        write(tmp_path, {"rules/a.gate": "tool"})
+        engine.reload()
+        for call_id in ("1", "2"):
+            verdict = session.call("read", {"path": "/a"}, call_id=call_id)
+            assert "could not be loaded" in (verdict.reason or "")
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "mended" }'})
+        engine.reload()
+        assert session.call("read", {"path": "/a"}, call_id="3").reason == "mended"
+        assert other.call("read", {"path": "/a"}, call_id="2").reason == "mended"
+
+
+def test_a_turn_stays_on_its_set_however_many_come(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        session = engine.session()
+        session.user()
+        before = engine.digest
+        for number in range(10):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.reload()
+        assert session.call("read", {"path": "/a"}, call_id="1").engine == before
 
 
 def test_a_turn_that_another_session_object_goes_on_with_stays_too(tmp_path: Path) -> None:
@@ -714,6 +775,71 @@ def test_the_log_can_be_a_function_and_changes_with_the_settings(tmp_path: Path)
         engine.check("read", {"path": "/a"})
     assert [each["outcome"] for each in logged(tmp_path / "b")] == ["repaired"]
     assert len((tmp_path / "b/others.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_decision_goes_to_the_log_of_the_set_that_it_was_made_under(tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ./masked.jsonl, values: true, mask: [/secret]}"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    statuses: list[Any] = []
+
+    def prepare(sent: Any) -> Any:
+        if "reload" in sent:
+            path.write_text(path.read_text().replace("masked", "open").replace("mask: [/secret]", "mask: []"))
+            thread = threading.Thread(target=lambda: statuses.append(engine.reload()))
+            thread.start()
+            thread.join()
+        return sent
+
+    tools = {"read": {"type": "object"}}
+    with callgate.load(path, tools=tools, prepare={"read": prepare}) as engine:
+        session = engine.session()
+        session.user()
+        engine.check("read", {"secret": "s3cret-1", "reload": True})
+        assert statuses[0].error is None
+        session.call("read", {"secret": "s3cret-2"}, call_id="1")
+        engine.check("read", {"secret": "s3cret-3"})
+        session.user()
+        session.call("read", {"secret": "s3cret-4"}, call_id="1")
+    masked, unmasked = ((tmp_path / f"{name}.jsonl").read_text() for name in ("masked", "open"))
+    assert masked.count("***") == 2
+    assert "s3cret" not in masked
+    assert [number for number in "1234" if f"s3cret-{number}" in unmasked] == ["3", "4"]
+    assert engine.log_counts.written == 4  # of both
+
+
+def test_the_counts_of_the_log_go_on_when_its_settings_change(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a=GOOD)
+    with callgate.load(path) as engine:
+        for number in range(10):
+            engine.check("read", {"path": "/a"})
+            path.write_text(path.read_text().replace(f"{number}.jsonl", f"{number + 1}.jsonl"))
+            assert engine.reload().error is None
+        assert engine.log_counts.written + engine.log_counts.waiting == 10
+        path.write_text(path.read_text().replace("log: {to: ./10.jsonl}", ""))
+        engine.reload()
+        engine.check("read", {"path": "/a"})
+        assert within(10, lambda: engine.log_counts.written == 10)
+        assert sum(each.name == "callgate-log" for each in threading.enumerate()) <= 8
+    assert engine.log_counts.dropped == 0
+
+
+def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./a.jsonl}", a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 500"))
+    engine = callgate.load(path)
+    path.write_text(
+        path.read_text().replace("./a.jsonl", "./b.jsonl") + f"state: sqlite:///{tmp_path}/x.db\n"
+    )
+    thread = threading.Thread(target=engine.reload)
+    thread.start()
+    time.sleep(0.2)
+    engine.close()
+    thread.join()
+    assert engine.check("read", {"path": "/a"}).allowed
+    assert engine.log_counts.dropped == 1
+    assert not (tmp_path / "b.jsonl").exists()
+    assert not (tmp_path / "x.db").exists()
+    assert not any(each.name == "callgate-log" for each in threading.enumerate())
 
 
 def test_a_log_that_cannot_be_written_stops_no_call_and_is_reported(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from callgate.engine import readings
 from callgate.engine.reload import Watched, needs_polling
 from callgate.grammar.ast import Statement
 
-from .test_deployment import GOOD, deployment
+from .test_deployment import GOOD, deployment, within
 
 
 @pytest.fixture(params=["told", "polled"])
@@ -38,15 +38,6 @@ def rule(reason: str) -> str:
 
 def says(engine: Deployment, reason: str) -> bool:
     return engine.check("read", {"path": "/a"}).reason == reason
-
-
-def within(seconds: float, holds: Callable[[], object]) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def put(path: Path, text: str) -> None:
