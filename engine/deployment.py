@@ -33,6 +33,7 @@ from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
+from .stores._forks import watch_forks
 from .tools import own_copy, read_tools
 from .units import Unit
 from .verdict import Verdict
@@ -144,6 +145,7 @@ class Deployment:
         )
         self._telemetry = telemetry
         self._watch: Watch | None = None
+        watch_forks(self)
 
     @property
     def _set(self) -> Set:
@@ -422,6 +424,16 @@ class Deployment:
         with self._lock:  # a load that goes on ends first
             self._store.close()
             self._logs.close()
+
+    def before_fork(self) -> None:
+        """Nothing has to be done before."""
+
+    def after_fork(self, in_child: bool) -> None:
+        """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
+        if in_child:
+            self._lock, self._watching, self._busy = threading.RLock(), threading.Lock(), False
+            if self._watch is not None:
+                self._watch.resume()
 
     def __enter__(self) -> Deployment:
         return self

@@ -43,9 +43,20 @@ class Watch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = weakref.ref(deployment)
+        self._begin()
+
+    def _begin(self) -> None:
+        # Not in the thread: a child that forked meanwhile would wait for the import for ever.
+        import watchfiles  # noqa: F401
+
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="callgate-watch", daemon=True)
         self._thread.start()
+
+    def resume(self) -> None:
+        """In a forked child, where the thread did not come along."""
+        if not self._stop.is_set():
+            self._begin()
 
     @property
     def alive(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -162,6 +164,57 @@ def test_a_link_above_the_folder_that_is_turned(tmp_path: Path) -> None:
             assert within(10, lambda name=name: says(engine, name))
             put(tmp_path / name / "app/rules/a.gate", rule(f"edit {name}"))
             assert within(10, lambda name=name: says(engine, f"edit {name}"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_child_that_forks_during_a_load_loads_and_watches_itself(tmp_path: Path) -> None:
+    program = f"""
+import os, sys, threading, time
+import callgate
+from callgate.engine import metrics
+
+def says(reason):
+    end = time.monotonic() + 20
+    while time.monotonic() < end and engine.check("read", {{"path": "/a"}}).reason != reason:
+        time.sleep(0.01)
+    return engine.check("read", {{"path": "/a"}}).reason == reason
+
+def put(reason):
+    path = {str(tmp_path / "rules/a.gate")!r}
+    with open(path + ".new", "w") as file:
+        file.write('tool read {{ deny "%s" }}' % reason)
+    os.replace(path + ".new", path)
+
+engine = callgate.load({str(tmp_path / "deployment.yaml")!r})
+engine.watch()
+inside, go = threading.Event(), threading.Event()
+
+def loads():  # the thread of a load that takes long, and of a decision that is being counted
+    with engine._lock, engine._metrics._lock:
+        inside.set()
+        go.wait()
+
+thread = threading.Thread(target=loads)
+thread.start()
+inside.wait()
+child = os.fork()
+if not child:
+    put("child")
+    good = engine.reload().error is None and says("child")
+    put("again")
+    good = good and says("again") and engine.watch().alive
+    engine.close()
+    os._exit(0 if good else 1)
+status = os.waitpid(child, 0)[1]
+go.set()
+thread.join()
+good = says("again")
+engine.close()
+sys.exit(0 if good and status == 0 else 1)
+"""
+    deployment(tmp_path, a=rule("first"))
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_stays_wrong_is_tried_ever_more_seldom_and_said_once(
