@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import cached_property
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -383,6 +384,13 @@ class Compiler:
             for name, value in other.lets.items()
         }
         return {**others, **unit.lets}
+
+    @cached_property
+    def named(self) -> str:
+        """All that a file can name of packs that it does not use, as text. For when everything is read."""
+        found = {name: [unit.lets, unit.families] for name, unit in self._units.items()}
+        presets = [(name, each) for name, unit in self._units.items() for each in unit.presets]
+        return json.dumps(found) + repr(presets)
 
     def _check_families(self, unit: Unit, families: Iterable[Word | Text]) -> None:
         for family in families:

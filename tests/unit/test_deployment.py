@@ -392,6 +392,25 @@ def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None
         assert engine.refresh().loads == 3
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "rules"),
+    [
+        ('let root = "/srv"', 'let root = "/etc"', 'tool read { deny "out" unless /path under team/root'),
+        ("family f matches 'a'", "family f matches 'b'", 'tool read { deny "out" for team/f'),
+    ],
+)
+def test_tests_are_run_again_where_another_pack_that_they_name_changed(
+    tmp_path: Path, before: str, after: str, rules: str
+) -> None:
+    test = ' test "x" { model "b"\ncall {"path": "/srv/a"}\nexpect valid } }'
+    write(tmp_path, {"team.gate": f'pack team "1.0.0"\n{before}'})
+    path = deployment(tmp_path, head="default: allow\npacks: [./team.gate]", a=rules + "\n" + test)
+    with callgate.load(path) as engine:
+        write(tmp_path, {"team.gate": f'pack team "1.0.0"\n{after}'})
+        assert "test `x` fails" in (engine.reload().error or "")
+    assert "test `x` fails" in str(refused(path))
+
+
 def test_what_comes_into_a_folder_of_packs_or_leaves_it_is_a_change(tmp_path: Path) -> None:
     write(tmp_path, {"packs/own.gate": 'pack own "1.0.0"'})
     path = deployment(tmp_path, head="default: allow\npacks: [./packs]", a=GOOD)
