@@ -95,7 +95,7 @@ class Compiler:
         self.strict = strict
         self.today = today
         self.lets = dict(lets or {})
-        self.functions = dict(functions or {})
+        self.functions = {} if functions is None else functions
         self.found: list[Diagnostic] = []
         self._units: dict[str, Unit] = {}  # packs by name
 

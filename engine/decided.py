@@ -23,7 +23,8 @@ _INDEX = re.compile(r"/\d+(?=/|$)")
 
 
 class Decided(msgspec.Struct, frozen=True, gc=False):
-    """One decision. `sent`: the tool's name as it came. `before`: the arguments as they came.
+    """One decision. `sent`: the tool's name as it came. `before`: the arguments as they came. `model`: as the
+    host named it; `model_id`: what that is by the deployment.
 
     `time`: nanoseconds since 1970, when it was decided. `micros`: microseconds that it took. `text`: `before`
     is argument text that came over the wire (`check_text`).
@@ -39,6 +40,7 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
     call: str | None = None
     text: bool = False
     stop_reason: str | None = None
+    model_id: str | None = None
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -86,6 +88,7 @@ def decided(
     call_id: str | None = None,
     text: bool = False,
     stop_reason: str | None = None,
+    model_id: str | None = None,
 ) -> Decided:
     """The record of a verdict that was just given; it holds what it is given, and copies nothing.
 
@@ -95,7 +98,7 @@ def decided(
         micros: microseconds that the decision took.
     """
     return Decided(
-        verdict, sent, before, time_ns(), micros, model, session, call_id, text, stop_reason
+        verdict, sent, before, time_ns(), micros, model, session, call_id, text, stop_reason, model_id
     )  # by place: keywords cost twice as much
 
 

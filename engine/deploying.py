@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -33,7 +34,7 @@ from .packs import Library
 from .readings import Readings
 from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
-from .units import Unit
+from .units import Unit, all_units
 from .verdict import Source
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
+_SECRET = re.compile(r"(?<=://)[^\s'\"]*(?=@)|(?<=[?&]password=)[^\s'\"&]+")
 
 
 class Owner(Struct, frozen=True):
@@ -58,14 +60,14 @@ class Owner(Struct, frozen=True):
 class Set(Struct, frozen=True):
     """One set of rules. `files`: the paths of what was read for it; `read`: the same, for a lock.
 
-    `log`: for the decisions that are made under it.
+    `locked`: nothing is in it that a lock did not hold. `log`: for the decisions that are made under it.
     """
 
     settings: Settings
     engine: Engine
     files: tuple[str, ...]
     since: datetime
-    expired: tuple[str, ...]
+    locked: bool
     warnings: tuple[Diagnostic, ...]
     units: tuple[Unit, ...] = ()
     read: tuple[FileRead, ...] = ()
@@ -76,11 +78,27 @@ class Set(Struct, frozen=True):
         models = self.settings.models
         return models.get(name, name) if models and type(name) is str else name
 
+    def expired(self) -> tuple[str, ...]:
+        """Where each `disable` stands whose day is past, in UTC."""
+        today = datetime.now(UTC).date().isoformat()
+        return tuple(
+            f"{unit.file}:{disable.span.line}"
+            for unit in all_units(self.units)
+            for disable, _ in unit.disables
+            if disable.until is not None and disable.until < today
+        )
+
 
 def build(
-    path: Path, files: Files, owner: Owner, tools: Tools | None, readings: Readings, *, locked: bool = True
+    path: Path,
+    files: Files,
+    owner: Owner,
+    tools: Tools | None,
+    readings: Readings,
+    locked: bool | None = None,
 ) -> Set:
-    """The set that the files make. `locked`: by the `callgate.lock` beside the deployment, if there is one.
+    """The set that the files make. `locked`: by the `callgate.lock` beside the deployment; None: where it is
+    there, or the settings want it.
 
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
@@ -89,12 +107,12 @@ def build(
     try:
         text = files.read(file).decode("utf-8-sig")
     except OSError as error:
-        raise DeploymentError((), f"{file}: cannot be read: {error.strerror or error}") from None
+        raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise DeploymentError((), f"{file}: is no UTF-8 text, at byte {error.start}") from None
+        raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
     settings, found = read_settings(text, path)
     if settings is None:
-        raise _error(found, {file: text})
+        raise _error(found, {file: _without_secrets(text)})
     building = _Building(files, settings, text)
     return building.set(owner, tools, readings, locked=locked)
 
@@ -104,7 +122,7 @@ def nothing(old: Set, error: DeploymentError) -> Set:
     why = "the rules of this deployment could not be loaded"
     source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
     rules = RuleSet(default=Default(Effect.DENY, why), source=source)
-    return replace(old, engine=Engine(rules, old.engine.tools), since=datetime.now(UTC), expired=())
+    return replace(old, engine=Engine(rules, old.engine.tools), since=datetime.now(UTC), units=())
 
 
 class _Building:
@@ -114,10 +132,10 @@ class _Building:
         self.files = files
         self.settings = settings
         self.found: list[Diagnostic] = []
-        self.texts = {settings.file: text}
+        self.texts = {settings.file: _without_secrets(text)}
 
-    def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool) -> Set:
-        lock = self._lock() if locked else None
+    def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
+        lock = None if locked is False else self._lock(needed=bool(locked))
         library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
@@ -149,27 +167,32 @@ class _Building:
             prepare=owner.prepare,
             policies=owner.policies,
         )
-        expired = tuple(f"{each.file}:{each.span.line}" for each in self.found if each.code == "G108")
         return Set(
             self.settings,
             engine,
             self.files.there,
             datetime.now(UTC),
-            expired,
+            lock is not None,
             tuple(self.found),
             checked.compiled.units,
             checked.files,
         )
 
-    def _lock(self) -> Lock | None:
-        """The lock beside the deployment, if there is one."""
+    def _lock(self, needed: bool) -> Lock | None:
+        """The lock beside the deployment; None where there is none, and none is needed."""
         path = os.path.join(self.settings.folder, LOCK)
         if not self.files.ask(os.path.lexists, path):
-            return None
+            if not needed and self.settings.lock != "required":
+                return None
+            help_ = f"put it back, or run `callgate lock {self.settings.file}`"
+            self._wrong(
+                "G517", f"{path}: there is no such file, and nothing is loaded without it", "lock", help=help_
+            )
+            raise _error(self.found, self.texts)
         try:
             return read_lock(path, self.files)
         except PackError as error:
-            self._refused(error)
+            self._refused(error, "lock")
             raise _error(self.found, self.texts) from None
 
     def _rules(self, library: Library) -> Iterator[RuleText]:
@@ -250,6 +273,16 @@ class _Building:
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
         span = self.settings.at(*place)
         self.found.append(Diagnostic(code, message, span, help=help, file=self.settings.file))
+
+
+def _unreadable(file: str, why: str) -> DeploymentError:
+    help_ = "name the deployment file, and let this process read it"
+    return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
+
+
+def _without_secrets(text: str) -> str:
+    """A deployment file as errors quote it: what could be the password of a URL is stars."""
+    return _SECRET.sub(lambda found: "*" * len(found[0]), text)
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:

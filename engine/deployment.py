@@ -33,6 +33,7 @@ from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
+from .stores import store_name
 from .stores._forks import watch_forks
 from .tools import own_copy, read_tools
 from .units import Unit
@@ -61,7 +62,8 @@ class Status(Struct, frozen=True):
 
     `since`: when it was put in force. `stale_since`: since when the files say something else, which could not
     be loaded; `error` says what is wrong and where. `expired`: `disable` statements past their day, which
-    hold all the same. `loads` and `failures` count from the start. Times are UTC.
+    hold all the same. `loads` and `failures` count from the start. `locked`: by a `callgate.lock`, without
+    which nothing else is loaded any more. Times are UTC.
     """
 
     digest: str
@@ -73,6 +75,7 @@ class Status(Struct, frozen=True):
     expired: tuple[str, ...]
     loads: int
     failures: int
+    locked: bool
 
 
 def load(
@@ -100,8 +103,10 @@ def load(
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or type(os.fspath(path)) is not str:
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
+    if "\0" in os.fspath(path):
+        raise InputError("the path of a deployment holds a NUL, which no path can")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
     deployment = Deployment(Path(path), owner, own_copy(tools), log, telemetry)
     if watch and deployment.settings.watch:
@@ -131,7 +136,7 @@ class Deployment:
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
         self._closed = False
-        first = self._read(tools, _QUIET)
+        first = self._read(tools, _QUIET, locked=None)
         self._store = self._opened(first.settings)
         self._logs = logs = Logs(log)
         self._sets: dict[str, Set] = {}
@@ -184,9 +189,10 @@ class Deployment:
             stale[1] if stale is not None else None,
             now.engine.packs,
             now.files,
-            now.expired,
+            now.expired(),
             self._loads,
             self._failures,
+            now.locked,
         )
 
     @property
@@ -252,26 +258,26 @@ class Deployment:
         """
         if store is None and id is not None and state is None:
             store = self._store
-        given = own_copy(tools)
 
-        def on(one: Set) -> tuple[Engine, str | None, Told]:
-            engine = one.engine if given is None else one.engine.over(given)
-            return engine, one.model(model), partial(self._tell, one.log)
+        def told(log: DecisionLog | None, *seen: Any, text: bool) -> None:
+            verdict, sent, before, began, *rest = seen
+            self._tell(log, verdict, sent, before, began, model, *rest, text=text)
 
-        voided, now = self._voided, self._set
-        found = on(now)
+        voided, on = self._voided, self._set
 
-        def follow(digest: str | None) -> tuple[Engine, str | None, Told]:
-            nonlocal found, voided
-            if digest != found[0].digest or voided != self._voided:
-                voided, now = self._voided, self._set  # in this order: what comes between is seen next time
-                found = on(now if digest is None else self._sets.get(digest, now))
-            return found
+        def follow(digest: str | None, own: Tools | None) -> tuple[Engine, str | None, Told] | None:
+            nonlocal voided, on
+            if digest == on.engine.digest and voided == self._voided:
+                return None
+            voided, now = self._voided, self._set  # in this order: what comes between is seen next time
+            on = now if digest is None else self._sets.get(digest, now)
+            engine = on.engine if own is None else on.engine.over(own)
+            return engine, on.model(model), partial(told, on.log)
 
-        return now.engine.session(
+        return on.engine.session(
             id,
-            model=found[1],
-            tools=given,
+            model=on.model(model),
+            tools=tools,
             context=context,
             stages=stages,
             state=state,
@@ -280,7 +286,7 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
-            told=found[2],
+            told=partial(told, on.log),
         )
 
     def metrics(self) -> str:
@@ -306,7 +312,7 @@ class Deployment:
         known = now.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(now.log, verdict, tool, sent, began, known, None, call_id, stop_reason, text=text)
+        self._tell(now.log, verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
         return verdict
 
     def _tell(
@@ -317,6 +323,7 @@ class Deployment:
         before: object,
         began: int,
         model: str | None,
+        model_id: str | None,
         session: str | None,
         call_id: str | None,
         stop_reason: str | None,
@@ -334,6 +341,7 @@ class Deployment:
             call_id=call_id,
             text=text,
             stop_reason=stop_reason,
+            model_id=model_id,
         )
         self._metrics.decided(seen)
         if log is not None:
@@ -386,8 +394,8 @@ class Deployment:
 
         settings = self._set.settings
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
-        if settings.state.startswith("sqlite:///"):
-            own.append(os.path.abspath(settings.state.removeprefix("sqlite:///").partition("?")[0]))
+        if settings.state.startswith("sqlite:"):
+            own.append(store_name(settings.state))
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
         return Watched(folders, tuple(sorted(own)), settings.poll, places)
@@ -459,44 +467,45 @@ class Deployment:
             if not known:
                 _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
             self._metrics.reloaded(False)
-            why = (stale[0] if stale is not None else datetime.now(UTC), error.text)
-            if before.settings.keep_last_good:
-                self._put(before, why)
-            else:
-                self._sets = {}
-                self._put(nothing(before, error), why)
-                self._voided += 1
+            kept = before if before.settings.keep_last_good else nothing(before, error)
+            since = stale[0] if stale is not None else datetime.now(UTC)
+            self._put(kept, (since, error.text), alone=kept is not before)
             return False
         finally:
             self._busy = False
         self._loads += 1
-        self._put(replace(new, log=self._logs.of(new.settings.log)), None)
+        lapsed = stale is not None and not before.settings.keep_last_good
+        self._put(replace(new, log=self._logs.of(new.settings.log)), None, alone=lapsed)
         self._metrics.reloaded(True)
         _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
     def _loaded(self, before: Set, tools: Tools | None) -> Set:
         try:
-            return self._read(tools, before.settings.quiet)
+            # Once locked, always: else whoever takes the lock away could put anything in force.
+            return self._read(tools, before.settings.quiet, locked=before.locked or None)
         except DeploymentError:
             raise
         except Exception as error:  # a fault of ours must not end a watch, nor be silent
             raise DeploymentError((), f"{self.path}: {type(error).__name__}: {error}") from error
 
-    def _put(self, new: Set, stale: Stale | None) -> None:
-        sets = {name: each for name, each in self._sets.items() if name != new.engine.digest}
+    def _put(self, new: Set, stale: Stale | None, *, alone: bool = False) -> None:
+        """Put a set in force. `alone`: turns that are on another one go on with it, too."""
+        kept = {} if alone else self._sets
+        sets = {name: each for name, each in kept.items() if name != new.engine.digest}
         sets[new.engine.digest] = new
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
         self._state: tuple[Set, Stale | None] = (new, stale)
+        self._voided += alone
 
-    def _read(self, tools: Tools | None, quiet: float) -> Set:
+    def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
             files = self._files = Files()
             self._readings.begin()
             found: Set | DeploymentError
             try:
-                found = build(self.path, files, self._owner, tools, self._readings)
+                found = build(self.path, files, self._owner, tools, self._readings, locked)
             except DeploymentError as error:
                 found = error
             time.sleep(files.until_quiet(quiet))

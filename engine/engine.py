@@ -198,11 +198,11 @@ class Engine:
         if id is not None:
             _text("the session's id", id)
         model_id = None if model is None else _text("the model id", model) or None
-        engine = self if tools is None else self.over(tools)
         return Session(
-            engine,
+            self,
             id,
             model=model_id,
+            tools=tools,
             context=context,
             stages=stages,
             state=state,

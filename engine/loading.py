@@ -145,7 +145,8 @@ def compile_rules(
     _check_policies(policies)
     tools = own_copy(tools)
     texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
-    checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=functions)
+    own = dict(functions or {})
+    checked = check_rules(texts, tools=tools, packs=packs, strict=strict, lets=lets, functions=own)
     if checked.failed:
         raise RuleFileError(checked.diagnostics, checked.text())
     for each in checked.diagnostics:

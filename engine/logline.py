@@ -95,6 +95,7 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
     tool: str
     name: str | UnsetType = UNSET
     model: str | None
+    model_id: str | UnsetType = UNSET
     outcome: str
     code: str | UnsetType = UNSET
     rules: tuple[str, ...]
@@ -166,6 +167,8 @@ class LineWriter:
             digest=verdict.source.engine,
             micros=round(seen.micros, 1),
         )
+        if seen.model_id != seen.model and seen.model_id is not None:
+            line.model_id = shown(seen.model_id) or UNSET
         if verdict.tool != seen.sent:
             line.name = self._name(verdict.tool)
         if verdict.code is not None:

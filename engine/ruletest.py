@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from ..grammar.ast import Json
-from ..grammar.diagnostics import Diagnostic
+from ..grammar.diagnostics import Diagnostic, Severity
 from ..rules.kind import Phase, Title
 from ..rules.palettes import Force
 from ..rules.statements import ToolBlock
 from ..rules.strictjson import equal
 from ..rules.testblock import CallStep, Expectation, FinishStep, OfferStep, ReasonStep, TestCase
 from . import messages
+from .absent import Absent
 from .compiler import Compiler
 from .engine import Engine
 from .errors import CallgateError
@@ -98,7 +99,13 @@ class _Bench:
             session = engine.session(model=case.model, context=_context(case)) if case.in_session else None
         except CallgateError as error:
             return [Diagnostic("G403", f"test `{case.title}`: {error}", case.span, file=self._unit.file)]
-        return _run(case, block, self._unit, engine, session, self._titles)
+        found = _run(case, block, self._unit, engine, session, self._titles)
+        functions = self._rules.functions
+        needed = functions.taken() if isinstance(functions, Absent) else ()
+        if found and needed:
+            message = f"test `{case.title}` is not run: the host gives `{needed[0]}`, and is not here"
+            return [Diagnostic("G223", message, case.span, Severity.WARNING, file=self._unit.file)]
+        return found
 
     def _engine(self, case: TestCase) -> Engine:
         named = case.in_session and case.tools is None

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
-# The engine in force, or of rules with this digest; what the session's model is there; who is told.
-Follow: TypeAlias = "Callable[[str | None], tuple[Engine, str | None, Told]]"
+# The engine in force, or of rules with this digest, over the session's own tools; what its model is there;
+# who is told. None: what was given last is of this digest, and still counts.
+Follow: TypeAlias = "Callable[[str | None, Tools | None], tuple[Engine, str | None, Told] | None]"
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -78,6 +79,7 @@ class Session:
         id: str | None = None,
         *,
         model: str | None = None,
+        tools: Tools | None = None,
         context: Mapping[str, Json] | None = None,
         stages: Sequence[Stage] = (),
         state: bytes | str | None = None,
@@ -98,7 +100,8 @@ class Session:
             raise InputError("the verifier's threshold is a number from 0 to 1")
         self.id = id
         self.model = model
-        self._engine = engine
+        self._engine = engine if tools is None else engine.over(tools)
+        self._own = None if tools is None else self._engine.tools  # in the place of the registered ones
         self._follow = follow
         self._told = told
         self._context = _context(context)
@@ -108,6 +111,7 @@ class Session:
         self._threshold = threshold
         self._surface = _names(claim_surface)
         self._state = State(turn=self._turn()) if state is None else memory.decode(state)
+        self._stay()
         self._store = store
         self._key = id or ""
         self._lock = RLock()
@@ -142,8 +146,7 @@ class Session:
         surface = self._surface if claim_surface is None else _names(claim_surface)
 
         def begins() -> None:
-            if self._follow is not None:
-                self._engine, self.model, self._told = self._follow(None)
+            self._take(None)
             self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
@@ -175,7 +178,8 @@ class Session:
             engine = self._engine if tools is None else self._engine.over(tools)
             palette = self._compose(engine, served)
             turn = self._state.turn
-            self._engine = engine
+            if tools is not None:
+                self._engine, self._own = engine, engine.tools
             turn.step += 1
             _keep_offer(turn, engine.registry, palette.names)
             if palette.forced is not None:
@@ -328,13 +332,17 @@ class Session:
         return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
 
     def _stay(self) -> None:
-        """A turn stays on its rules, also one that another process began, where they still count."""
-        rules = self._state.turn.rules
-        if self._follow is None or not rules:
-            return
-        engine, model, told = self._follow(rules)
-        if engine.digest != self._engine.digest:
-            self._engine, self.model, self._told = engine, model, told
+        """A turn stays on its rules, also one that was begun elsewhere, where they still count."""
+        turn = self._state.turn
+        if self._follow is not None and turn.rules:
+            self._take(turn.rules)
+            turn.rules = self._engine.digest
+
+    def _take(self, rules: str | None) -> None:
+        """Go on with these rules, or with those that are in force."""
+        found = self._follow(rules, self._own) if self._follow is not None else None
+        if found is not None:
+            self._engine, self.model, self._told = found
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,24 +16,48 @@ from msgspec import Struct
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
+from ..grammar.pointer import read_pointer
 from ..grammar.span import NOWHERE, Span
 from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
 from .log import LogSettings
+from .stores import store_name, url_from
 
 LARGEST = 1_000_000  # bytes of a deployment file
 _DEEPEST = 64  # values inside each other in a deployment file
 Place: TypeAlias = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
+
+
+def _no_nul(field: str, value: Any, error: Callable[[str, str], None]) -> None:
+    if type(value) is str and "\0" in value:
+        error(field, "holds a NUL\ntake it out: no path has one")
+
+
+def _store(field: str, value: Any, error: Callable[[str, str], None]) -> None:
+    try:
+        store_name(url_from(value, os.sep))
+    except InputError as fault:
+        error(field, f"cannot be used: {fault}\nwrite `memory`, or a URL as in `docs/stores.md`")
+
+
+def _mask(field: str, value: Any, error: Callable[[str, str], None]) -> None:
+    try:
+        read_pointer(value if type(value) is str else "")
+    except ValueError as fault:
+        error(field, f"is no JSON Pointer: {fault}\nwrite it as in `/password` or `/rows/*/key`")
+
+
 _TEXT = {"type": "string", "minlength": 1}
-_TEXTS = {"type": "list", "schema": _TEXT}
+_PATH = {**_TEXT, "check_with": _no_nul}
+_PATHS = {"type": "list", "schema": _PATH}
 _COUNT = {"type": "integer", "min": 1, "max": 1 << 40}
 # What may stand where: a Cerberus schema. `meant` says it in words.
 SCHEMA: Mapping[str, Any] = {
-    "packs": {**_TEXTS, "meta": {"meant": "a list of names, `name@range` or paths"}},
-    "rules": {**_TEXTS, "meta": {"meant": "a list of files or patterns such as `./rules/*.gate`"}},
-    "tools": {**_TEXT, "meta": {"meant": "the path of a JSON or YAML file"}},
+    "packs": {**_PATHS, "meta": {"meant": "a list of names, `name@range` or paths"}},
+    "rules": {**_PATHS, "meta": {"meant": "a list of files or patterns such as `./rules/*.gate`"}},
+    "tools": {**_PATH, "meta": {"meant": "the path of a JSON or YAML file"}},
     "models": {
         "type": "dict",
         "keysrules": _TEXT,
@@ -42,22 +66,27 @@ SCHEMA: Mapping[str, Any] = {
     },
     "policy": {"type": "string", "allowed": list(POLICIES)},
     "default": {"type": "string", "required": True, "allowed": ["allow", "ask", "deny"]},
-    "why": {**_TEXT, "meta": {"meant": "why `default` denies or asks"}},
-    "cwd": {"type": "string", "regex": r"(/|~|[A-Za-z]:).*", "meta": {"meant": "an absolute path"}},
+    "why": {**_TEXT, "meta": {"meant": "a text that says why `default` denies or asks"}},
+    "lock": {"type": "string", "allowed": ["required"]},
+    "cwd": {**_PATH, "regex": r"(/|~|[A-Za-z]:).*", "meta": {"meant": "an absolute path"}},
     "let": {"type": "dict", "keysrules": _TEXT, "meta": {"meant": "a mapping of names to values"}},
     "limits": {
         "type": "dict",
         "schema": {"input-bytes": _COUNT, "depth": {"type": "integer", "min": 1, "max": DEEPEST}},
     },
-    "state": {**_TEXT, "meta": {"meant": "`memory`, or the URL of a store"}},
+    "state": {**_TEXT, "check_with": _store, "meta": {"meant": "`memory`, or the URL of a store"}},
     "log": {
         "type": "dict",
         "schema": {
-            "to": {**_TEXT, "required": True, "meta": {"meant": "the path of a file, or `stdout`"}},
+            "to": {**_PATH, "required": True, "meta": {"meant": "the path of a file, or `stdout`"}},
             "values": {"type": "boolean"},
-            "mask": {**_TEXTS, "meta": {"meant": "a list of selectors such as `/password`"}},
+            "mask": {
+                "type": "list",
+                "schema": {**_TEXT, "check_with": _mask},
+                "meta": {"meant": "a list of JSON Pointers such as `/password`"},
+            },
             "value-bytes": {"type": "integer", "min": 0, "max": 1 << 24},
-            "max-bytes": {"type": "integer", "min": 1024},
+            "max-bytes": {"type": "integer", "min": 1024, "max": 1 << 50},
             "keep": {"type": "integer", "min": 0, "max": 1000},
             "queue": {"type": "integer", "min": 1, "max": 1_000_000},
         },
@@ -93,6 +122,7 @@ class Settings(Struct, frozen=True):
     tools: str | None = None
     models: Mapping[str, str] = {}
     policy: str | None = None
+    lock: str | None = None
     cwd: str | None = None
     let: Mapping[str, Json] = {}
     limits: Limits = Limits()
@@ -122,10 +152,7 @@ def read_settings(
         found += _faults(document, reading, file)
     if found:
         return None, sorted(found, key=lambda each: each.span.start)
-    try:
-        return _settings(document, path, reading.spans), []
-    except InputError as error:  # a mask that is no JSON Pointer
-        return None, [Diagnostic("G704", str(error), _at(reading.spans, ("log", "mask")), file=file)]
+    return _settings(document, path, reading.spans), []
 
 
 class _Reading:
@@ -144,7 +171,8 @@ class _Reading:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             span = Span(mark.index, mark.index, mark.line + 1, mark.column + 1) if mark else NOWHERE
-            self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span)
+            help_ = "write each setting as `name: value`, and a text with special characters in quotes"
+            self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span, help_)
             return None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             self._wrong("G701", f"this is no YAML: {' '.join(str(error).split())[:200]}", NOWHERE)
@@ -183,7 +211,15 @@ class _Reading:
         text = _VARIABLE.sub(lambda found: self._variable(found, node, place), node.value)
         # In `{…}` a variable has to stand in quotes, and may be a number all the same.
         whole = place[:1] != ("let",) and node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
-        return _plain(text) if whole or node.style in (None, "") else text
+        value = _plain(text) if whole or node.style in (None, "") else text
+        if value_fault(value, Limits(input_bytes=LARGEST)) is not None:
+            self.unknown.add(place)
+            what = (
+                "number is not finite" if isinstance(value, float) else "text is too long, or is no Unicode"
+            )
+            self._wrong("G704", f"this {what}", _span(node), "give another value, or put a number in quotes")
+            return None
+        return value
 
     def _variable(self, found: re.Match[str], node: yaml.Node, place: Place) -> str:
         name, otherwise = found.group(1), found.group(2)
@@ -234,13 +270,9 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[Diagnostic]
         place = tuple(error.document_path)
         if place not in reading.unknown:
             yield _fault(error, place, _at(reading.spans, place), file)
-    try:
-        fault = value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST))
-    except InputError as error:
-        yield Diagnostic("G704", str(error), file=file)
-    else:
-        if fault is not None:
-            yield Diagnostic("G704", "a value is no JSON value that can be used", file=file)
+    if value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST)) is not None:
+        message = f"the values are larger than {LARGEST} bytes, once aliases are followed"
+        yield Diagnostic("G704", message, _at(reading.spans, ()), help="say less in it", file=file)
 
 
 def _flat(errors: Any) -> Iterator[Any]:
@@ -259,6 +291,9 @@ def _at(spans: Mapping[Place, Span], place: Place) -> Span:
 
 def _fault(error: Any, place: Place, span: Span, file: str) -> Diagnostic:
     name = ".".join(str(each) for each in place)
+    if error.code == 0x00:  # one of the functions above
+        message, _, help_ = error.info[0].partition("\n")
+        return Diagnostic("G704", f"`{name}` {message}", span, help=help_, file=file)
     if error.rule is None or error.code == 0x03:
         known = _known(place[:-1])
         near = nearest(str(place[-1]), known)
@@ -317,10 +352,11 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         document.get("tools"),
         document.get("models") or {},
         document.get("policy"),
+        document.get("lock"),
         document.get("cwd"),
         document.get("let") or {},
         Limits(**{name.replace("-", "_"): value for name, value in limits.items()}),
-        document.get("state") or "memory",
+        url_from(document.get("state") or "memory", path.parent),
         _log(log, path.parent) if log else None,
         again.get("watch", False),
         again.get("keep-last-good", True),

@@ -266,7 +266,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G223": Code(
             "unknown function",
             "`structural … call NAME` names a function that the owner of the engine did not register. The"
-            " rule does nothing until it is.",
+            " rule does nothing until it is. A command that loads a deployment runs no test that needs one.",
             Severity.WARNING,
         ),
         "G224": Code(
@@ -466,8 +466,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G706": Code(
             "a file of a deployment",
-            "A file or pattern that a deployment names fits nothing, or cannot be read. Paths are relative "
-            "to the folder of the deployment file.",
+            "A deployment file, or a file or pattern that it names, is not there or cannot be read. Paths in "
+            "it are relative to its folder.",
         ),
         "G105": Code(
             "said twice",

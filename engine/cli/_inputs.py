@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ._terminal import Unusable
+from ._terminal import Unusable, complain, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from ...grammar.ast import Json
     from ..definitions import Tools
+    from ..deploying import Owner, Set
+    from ..engine import Engine
     from ..loading import Checked
     from ..packs import Library
     from ..ruletext import RuleText
@@ -50,7 +52,39 @@ def pack_names(namespace: Namespace) -> list[str]:
 
 def is_deployment(given: list[str]) -> bool:
     """Is a deployment file given in the place of rules?"""
-    return len(given) == 1 and given[0].endswith((".yaml", ".yml")) and os.path.isfile(given[0])
+    return len(given) == 1 and given[0].endswith((".yaml", ".yml"))
+
+
+def host() -> Owner:
+    """The program that owns the tools, as far as a command can be it: its functions are named, and fail."""
+    from ..absent import Absent
+    from ..deploying import Owner
+
+    return Owner(functions=Absent())
+
+
+def deployed(path: str, tools: Tools | None = None, *, locked: bool | None = None) -> Set:
+    """What a deployment would put in force, read once; neither its store nor its log is opened.
+
+    Raises:
+        DeploymentError: see `build`.
+    """
+    from pathlib import Path
+
+    from ..deploying import build
+    from ..files import Files
+    from ..readings import Readings
+
+    found = build(Path(os.path.abspath(path)), Files(), host(), tools, Readings(), locked)
+    tell_functions(found.engine)
+    return found
+
+
+def tell_functions(engine: Engine) -> None:
+    """Say which functions of the host the rules need, and that they are not here."""
+    names = ", ".join(f"`{each}`" for each in engine.rules.functions)
+    if names:
+        complain(f"callgate: the host gives {visible(names)}: what needs it is not judged here")
 
 
 def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -64,7 +98,8 @@ def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
             if not inside:
                 wrong.append(f"{name}: the folder holds no *.gate file")
         elif os.path.splitext(path)[1] in (".json", ".yaml", ".yml"):
-            wrong.append(f"{name}: is no rule file; they end in `.gate`")
+            checks = f"; `callgate status {name}` checks a deployment" if is_deployment([name]) else ""
+            wrong.append(f"{name}: is no rule file; they end in `.gate`{checks}")
             inside = []
         else:
             inside = [path]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...grammar.ast import Json
+from ..absent import Absent
 from ..engine import Engine
 from ..errors import InputError, SchemaError
 from ..verdict import Outcome, Verdict
@@ -59,7 +60,7 @@ class Judge:
             context = self._context if context is None else {**self._context, **context}
         try:
             judge = self._judge(call)
-            return judge(
+            verdict = judge(
                 call.tool,
                 call.arguments,
                 model=call.model if call.model is not None else self._model,
@@ -74,6 +75,12 @@ class Judge:
         except Exception as error:
             # A fault of ours must neither admit this call nor keep the others from their verdicts.
             raise BadLine("internal", f"{type(error).__name__}: {error}", call.id) from error
+        engine = self._engine if isinstance(self._engine, Engine) else self._engine.engine
+        functions = engine.rules.functions
+        needed = functions.taken() if isinstance(functions, Absent) else ()
+        if needed:
+            raise BadLine("hook", f"the host gives `{needed[0]}`, and is not here", call.id)
+        return verdict
 
     def _judge(self, call: Call) -> Callable[..., Verdict]:
         """What judges a call: with the tools of its line, where that has some."""

@@ -39,7 +39,7 @@ class BadLine(Exception):
     """A line that gets no verdict. `code` is a stable word, `id` the call's own, if it could be read.
 
     Codes: `limit`, `encoding`, `syntax`, `duplicate-key`, `number`, `surrogate`, `fields`, `input`, `schema`,
-    `internal`.
+    `hook`, `internal`.
     """
 
     def __init__(self, code: str, message: str, id: Json = None) -> None:

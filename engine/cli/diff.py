@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ._inputs import is_deployment, read_tools_file, rule_texts
+from ._inputs import deployed, is_deployment, read_tools_file, rule_texts
 from ._terminal import Unusable, complain, out, several, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from ..deployment import Deployment
-    from ..differences import Decided, Rewritten
-    from ..engine import Engine
-    from ..units import Unit
-    from ._lines import Call
+    from ..differences import Decided, Rewritten, Side
+    from ..verdict import Verdict
+    from ._lines import BadLine, Call
 
 NAME = "diff"
 HELP = "say what two rule sets say and decide differently, what is newly let through first"
@@ -39,8 +37,8 @@ def run(namespace: Namespace) -> int:
     from ..differences import rewritten
 
     tools = read_tools_file(namespace.tools)
-    (old, old_units), (new, new_units) = (_side(name, tools) for name in (namespace.old, namespace.new))
-    said = rewritten(old_units, new_units)
+    old, new = (_side(name, tools) for name in (namespace.old, namespace.new))
+    said = rewritten(old, new)
     skipped: Counter[str] = Counter()
     total, differing = 0, list[Any]()
     if namespace.calls is not None:
@@ -59,28 +57,28 @@ def run(namespace: Namespace) -> int:
     return 1 if said or differing else 0
 
 
-def _side(name: str, tools: Any) -> tuple[Engine | Deployment, tuple[Unit, ...]]:
+def _side(name: str, tools: Any) -> Side:
     """One of the two, compiled.
 
     Raises:
         Unusable: it cannot be.
     """
-    from ..deployment import load
+    from ..differences import Side
     from ..engine import Engine
     from ..errors import DeploymentError, SchemaError
     from ..loading import check_rules
 
     try:
         if is_deployment([name]):
-            with load(name, tools=tools, watch=False) as deployment:
-                return deployment, deployment.units
+            found = deployed(name, tools)
+            return Side(found.engine, found.units, found.settings)
         texts, wrong = rule_texts([name])
         if wrong:
             raise Unusable("\ncallgate: ".join(wrong))
         checked = check_rules(texts, tools=tools, strict=False, tests=False)
         if checked.failed:
             raise Unusable(checked.text().rstrip("\n"))
-        return Engine(checked.rules, tools), checked.compiled.units
+        return Side(Engine(checked.rules, tools), checked.compiled.units)
     except DeploymentError as error:
         raise Unusable(error.text.rstrip("\n")) from None
     except SchemaError as error:
@@ -127,28 +125,39 @@ def _as_call(data: bytes | None) -> bytes | None:
     return json.dumps(call, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _judged(
-    call: Call, old: Engine | Deployment, new: Engine | Deployment, skipped: Counter[str]
-) -> Decided | None:
+def _judged(call: Call, old: Side, new: Side, skipped: Counter[str]) -> Decided | None:
     from ..differences import decided
+    from ._lines import BadLine
+
+    before, after = _verdict(call, old), _verdict(call, new)
+    if isinstance(before, BadLine) and isinstance(after, BadLine):
+        skipped[f"not judged ({after.code})"] += 1
+        return None
+    verdicts = (str(each) if isinstance(each, BadLine) else each for each in (before, after))
+    return decided("" if call.id is None else str(call.id), call.tool, *verdicts)
+
+
+def _verdict(call: Call, side: Side) -> Verdict | BadLine:
+    """The verdict of one set, or why it gives none."""
+    from msgspec.structs import replace
+
     from ._judge import Judge
     from ._lines import BadLine
 
+    models = side.settings.models if side.settings is not None else {}
+    model = None if call.model is None else models.get(call.model, call.model)
     try:
-        verdicts = [Judge(each, None, None).verdict(call) for each in (old, new)]
+        return Judge(side.engine, None, None).verdict(replace(call, model=model))
     except BadLine as bad:
-        skipped[f"no verdict ({bad.code})"] += 1
-        return None
-    return decided("" if call.id is None else str(call.id), *verdicts)
+        return bad
 
 
 def _text(said: list[Rewritten], differing: list[Decided]) -> str:
-    from ..differences import lines
+    from ..differences import lines, said_lines
 
     shown: list[str] = []
     for each in said:
-        shown += [f"- {line}" for line in (each.old or "").splitlines()]
-        shown += [f"+ {line}" for line in (each.new or "").splitlines()]
+        shown += said_lines(each)
     if said and differing:
         shown.append("")
     for found in differing[:_SHOWN]:
@@ -170,10 +179,16 @@ def _json(said: list[Rewritten], differing: list[Decided]) -> str:
                 "id": each.id,
                 "tool": each.tool,
                 "what": each.what,
-                "old": {"outcome": each.old.outcome.value, "reason": each.old.reason, "code": each.old.code},
-                "new": {"outcome": each.new.outcome.value, "reason": each.new.reason, "code": each.new.code},
+                "old": _verdict_facts(each.old),
+                "new": _verdict_facts(each.new),
             }
             for each in differing
         ],
     }
     return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _verdict_facts(verdict: Verdict | str) -> dict[str, str | None]:
+    if isinstance(verdict, str):
+        return {"outcome": None, "reason": verdict, "code": None}
+    return {"outcome": verdict.outcome.value, "reason": verdict.reason, "code": verdict.code}

@@ -6,7 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ._inputs import add_rules, checked_rules, is_deployment, pack_names, read_tools_file, rule_texts
+from ._inputs import (
+    add_rules,
+    checked_rules,
+    deployed,
+    is_deployment,
+    pack_names,
+    read_tools_file,
+    rule_texts,
+)
 from ._terminal import Unusable, colour, complain, out, several, visible
 
 if TYPE_CHECKING:
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 HELP = "write down every file that the rules are made from, with its SHA-256"
+DEPLOYMENT = "deployment.yaml"  # in the current folder, where nothing is named
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,6 +44,8 @@ def run(namespace: Namespace) -> int:
     """Exit status: see `add_arguments`."""
     from ..lock import lock_of
 
+    if not namespace.rules and not namespace.packs and os.path.isfile(DEPLOYMENT):
+        namespace.rules = [DEPLOYMENT]
     if not namespace.rules and not namespace.packs:
         raise Unusable("RULES: name a rule file or a folder, or packs with `--packs`")
     path: str = namespace.file or "callgate.lock"
@@ -59,19 +70,13 @@ def run(namespace: Namespace) -> int:
 
 def _deployed(namespace: Namespace) -> Sequence[FileRead] | None:
     """What a deployment reads, whatever its lock says; None with everything that is wrong with it told."""
-    from pathlib import Path
-
-    from ..deploying import Owner, build
     from ..errors import DeploymentError
-    from ..files import Files
-    from ..readings import Readings
 
     for option in ("packs", "tools"):
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
     try:
-        path = Path(os.path.abspath(namespace.rules[0]))
-        return build(path, Files(), Owner(), None, Readings(), locked=False).read
+        return deployed(namespace.rules[0], locked=False).read
     except DeploymentError as error:
         complain(error.text.rstrip("\n"))
         return None

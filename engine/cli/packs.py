@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ._inputs import add_rules, checked_rules, is_deployment, pack_names, rule_texts
+from ._inputs import add_rules, checked_rules, deployed, is_deployment, pack_names, rule_texts
 from ._terminal import Unusable, colour, complain, out, visible
 
 if TYPE_CHECKING:
@@ -65,14 +65,12 @@ def run(namespace: Namespace) -> int:
 
 def _deployed(path: str) -> tuple[Library, tuple[Unit, ...] | None]:
     """The packs of a deployment, and its files, or None with everything that is wrong with it told."""
-    from ..deployment import load
     from ..errors import DeploymentError
     from ..packs import Library
 
     try:
-        with load(path, watch=False) as deployment:
-            settings = deployment.settings
-            return Library(list(settings.packs), folder=settings.folder), deployment.units
+        found = deployed(path)
+        return Library(list(found.settings.packs), folder=found.settings.folder), found.units
     except DeploymentError as error:
         complain(error.text.rstrip("\n"))
         return Library(), None

@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ._inputs import add_rules, is_deployment, read_document, read_tools_file, rule_texts
+from ._inputs import (
+    add_rules,
+    host,
+    is_deployment,
+    read_document,
+    read_tools_file,
+    rule_texts,
+    tell_functions,
+)
 from ._terminal import INTERRUPTED, Output, Unusable, complain, is_terminal, size_left
 
 if TYPE_CHECKING:
@@ -67,7 +75,9 @@ def _deployment(namespace: Namespace) -> Deployment:
     Raises:
         Unusable: it does not load, or options are given that it states itself.
     """
-    from ..deployment import load
+    from pathlib import Path
+
+    from ..deployment import Deployment
     from ..errors import DeploymentError
     from ._hangup import reload_on_hangup
 
@@ -75,9 +85,13 @@ def _deployment(namespace: Namespace) -> Deployment:
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
     try:
-        deployment = load(namespace.rules[0], tools=read_tools_file(namespace.tools))
+        tools = read_tools_file(namespace.tools)
+        deployment = Deployment(Path(namespace.rules[0]), host(), tools, None, None)
     except DeploymentError as error:
         raise Unusable(error.text.rstrip("\n")) from None
+    tell_functions(deployment.engine)
+    if deployment.settings.watch:
+        deployment.watch()
     reload_on_hangup(deployment)
     return deployment
 

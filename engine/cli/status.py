@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._inputs import deployed
 from ._terminal import complain, out, several, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from ..deployment import Deployment
+    from ..deploying import Set
 
 NAME = "status"
 HELP = "load a deployment and say what it puts in force, or what is wrong with it"
@@ -26,11 +27,10 @@ def run(namespace: Namespace) -> int:
     import json
 
     from ...grammar.diagnostics import to_json
-    from ..deployment import load
     from ..errors import DeploymentError
 
     try:
-        deployment = load(namespace.deployment, watch=False)
+        facts = _facts(deployed(namespace.deployment))
     except DeploymentError as error:
         if namespace.format == "json":
             found = to_json(error.diagnostics)
@@ -42,44 +42,40 @@ def run(namespace: Namespace) -> int:
             complain(error.text.rstrip("\n"))
             complain(f"callgate: {visible(namespace.deployment)} does not load")
         return 1
-    with deployment:
-        facts = _facts(deployment)
     out(json.dumps(facts, ensure_ascii=False) + "\n" if namespace.format == "json" else _text(facts))
     return 0
 
 
-def _facts(deployment: Deployment) -> dict[str, Any]:
-    rules, settings, status = deployment.engine.rules, deployment.settings, deployment.status
-    tools = deployment.engine.tools
+def _facts(now: Set) -> dict[str, Any]:
+    from ..stores import store_name
+
+    engine, settings, tools = now.engine, now.settings, now.engine.tools
     return {
         "loads": True,
-        "deployment": str(deployment.path),
-        "digest": status.digest,
+        "deployment": settings.file,
+        "digest": engine.digest,
+        "locked": now.locked,
         "default": settings.default,
         "policy": settings.policy,
-        "packs": list(status.packs),
-        "files": list(status.files),
-        "rules": len(rules.rules),
+        "packs": list(engine.packs),
+        "files": list(now.files),
+        "rules": len(engine.rules.rules),
         "tools": len(tools) if tools is not None else None,
         "models": dict(settings.models),
-        "state": _store(settings.state),
+        "functions": list(engine.rules.functions),
+        "state": store_name(settings.state),
         "log": settings.log.to if settings.log is not None else None,
         "watch": settings.watch,
-        "expired": list(status.expired),
-        "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in deployment.warnings],
+        "expired": list(now.expired()),
+        "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in now.warnings],
     }
-
-
-def _store(url: str) -> str:
-    """A store's URL without what could be a password."""
-    head, slashes, rest = url.partition("://")
-    return f"{head}{slashes}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def _text(facts: dict[str, Any]) -> str:
     tools = "every name" if facts["tools"] is None else several(facts["tools"], "tool")
     rows = [
         ("digest", facts["digest"]),
+        ("lock", "nothing is in force that callgate.lock does not hold" if facts["locked"] else "none"),
         ("default", facts["default"]),
         ("policy", facts["policy"] or "as the rules say"),
         ("packs", ", ".join(facts["packs"]) or "none"),

@@ -5,9 +5,11 @@ Source: `docs/stores.md`. A driver is loaded when a store of its kind is opened,
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Protocol, TypeVar
+from urllib.parse import quote
 
 from ..errors import InputError
 
@@ -45,21 +47,55 @@ def open_store(url: str) -> Store:
         InputError: the URL is none of them.
         StoreError: the file cannot be used, or the driver is not installed. Redis is asked for nothing yet.
     """
-    if type(url) is not str:
-        raise InputError(f"a store is named by a text, not by `{type(url).__name__}`")
-    scheme = url.partition(":")[0]
-    if url == "memory":
+    kind = _kind(url)
+    if kind == "memory":
         from .memory import MemoryStore
 
         return MemoryStore()
-    if scheme == "sqlite":
+    if kind == "sqlite":
         from .sqlite import open_sqlite
 
         return open_sqlite(url)
-    if scheme in ("redis", "rediss", "unix") and url.startswith(f"{scheme}://"):
-        from .redis import open_redis
+    from .redis import open_redis
 
-        return open_redis(url)
+    return open_redis(url)
+
+
+def store_name(url: str) -> str:
+    """What errors call the store at a URL: `memory`, its file, or its URL without a password. Opens nothing.
+
+    Raises:
+        InputError: the URL is none.
+    """
+    kind = _kind(url)
+    if kind == "memory":
+        return url
+    if kind == "sqlite":
+        from .sqlite import file_of
+
+        return file_of(url)[0]
+    from ._redisurl import read_url
+
+    return read_url(url).where
+
+
+def url_from(url: str, folder: str | os.PathLike[str]) -> str:
+    """The URL of a store, where a relative file of SQLite is one in this folder."""
+    path = url.removeprefix("sqlite:///")
+    if path == url or path.startswith((":memory:", "?")) or not path or os.path.isabs(path):
+        return url
+    return f"sqlite:///{quote(os.path.join(os.path.abspath(folder), ''))}{path}"
+
+
+def _kind(url: object) -> str:
+    """`memory`, `sqlite` or `redis`. Raises InputError: the URL is of none."""
+    if type(url) is not str:
+        raise InputError(f"a store is named by a text, not by `{type(url).__name__}`")
+    scheme = url.partition(":")[0]
+    if url == "memory" or scheme == "sqlite":
+        return scheme
+    if scheme in ("redis", "rediss", "unix") and url.startswith(f"{scheme}://"):
+        return "redis"
     # Only the scheme is shown, and only if it is one: the rest may hold a password.
     found = re.match(r"([A-Za-z][A-Za-z0-9+.-]{0,19})://", url)
     named = f"`{found[1]}`" if found else "this"

@@ -64,6 +64,11 @@ FAULTS = (
 
 def open_sqlite(url: str) -> SqliteStore:
     """The store at `sqlite:///relative.db` or `sqlite:////absolute.db`, with `?timeout=SECONDS`."""
+    return SqliteStore(*file_of(url))
+
+
+def file_of(url: str) -> tuple[str, float]:
+    """The file that a URL names, and the seconds that an update may wait."""
     rest, _, query = url.partition("?")
     if not rest.startswith("sqlite:///"):
         raise InputError("a SQLite store is `sqlite:///relative.db` or `sqlite:////absolute.db`")
@@ -75,7 +80,7 @@ def open_sqlite(url: str) -> SqliteStore:
         path = os.path.abspath(path)  # now: the process may change its folder later
     except OSError as error:
         raise StoreError(path, f"the current folder cannot be used ({error.strerror})") from error
-    return SqliteStore(path, seconds_of(given))
+    return path, seconds_of(given)
 
 
 class SqliteStore:

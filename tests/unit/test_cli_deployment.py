@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import callgate
 from callgate.engine.cli.main import main
 
 from .test_deployment import GOOD, deployment, write
@@ -67,6 +68,114 @@ def test_a_password_of_the_store_is_not_shown(command: Command, tmp_path: Path) 
     for form in ("text", "json"):
         status, out, err = command("status", path, "--format", form)
         assert (status, "secret" in out + err) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:hunter2@h:bad/0",
+        "redis://u:x@hunter2@h/0",
+        "redis://u:hun/hunter2@h",
+        "foo://u:hunter2@x",
+        "redis://h/x?db=1&password=hunter2",
+    ],
+)
+def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url: str) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"{{default: deny, polcy: x, state: '{url}'}}"})
+    status, out, err = command("status", path)
+    assert (status, "G702" in err, "hunter2" in out + err) == (1, True, False)
+
+
+def test_what_only_reads_a_deployment_writes_nothing(command: Command, tmp_path: Path) -> None:
+    head = "default: deny\nstate: sqlite:///gate.db\nlog: {to: ./decisions.jsonl}"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    (tmp_path / "calls.jsonl").write_text('{"tool": "read", "arguments": {"path": "/a"}}\n')
+    before = sorted(tmp_path.rglob("*"))
+    for arguments in (
+        ("status", path),
+        ("packs", path),
+        ("diff", path, path, "--calls", tmp_path / "calls.jsonl"),
+    ):
+        assert command(*arguments)[0] == 0
+    assert sorted(tmp_path.rglob("*")) == before
+    _, out, _ = command("status", path)
+    assert dict(line.split(maxsplit=1) for line in out.splitlines())["state"] == str(tmp_path / "gate.db")
+
+
+def test_status_says_whether_the_set_is_locked(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    assert "lock     none\n" in command("status", path)[1]
+    assert command("lock", path)[0] == 0
+    assert "lock     nothing is in force that callgate.lock does not hold\n" in command("status", path)[1]
+    assert json.loads(command("status", path, "--format", "json")[1])["locked"] is True
+
+
+def test_lock_takes_the_deployment_that_is_here(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("lock")[0] == 2
+    deployment(tmp_path, a=GOOD)
+    assert command("lock") == (0, "", "callgate.lock: no packs, 1 rule file, 1 other file; written\n")
+    assert command("lock", "--check")[0] == 0
+
+
+HOSTED = """
+tool read {
+  structural "upper" "" call upper when /path == "a"
+  allow
+  test "the host is needed" { call {"path": "a"}
+    expect repaired {"path": "A"} by structural }
+  test "nobody is needed" { call {"path": "b"}
+    expect valid }
+}
+"""
+
+
+def test_commands_say_what_the_host_must_give_and_judge_the_rest(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=HOSTED)
+    other = deployment(tmp_path / "other", a='tool read { deny "no" }')
+    said = "callgate: the host gives `upper`: what needs it is not judged here\n"
+    status, out, err = command("status", path)
+    assert (status, err) == (0, said)
+    assert "test `the host is needed` is not run: the host gives `upper`" in out
+    assert json.loads(command("status", path, "--format", "json")[1])["functions"] == ["upper"]
+    assert command("lock", path)[0] == 0
+    assert command("packs", path)[0] == 0
+    calls = '{"id": 1, "tool": "read", "arguments": {"path": "a"}}\n{"id": 2, "tool": "x", "arguments": {}}\n'
+    status, out, err = command("run", path, stdin=calls)
+    assert (status, err.startswith(said)) == (1, True)
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (first["error"]["code"], second["outcome"]) == ("hook", "unrepairable")
+    assert "`upper`" in first["error"]["message"]
+    (tmp_path / "calls.jsonl").write_text(calls)
+    status, out, err = command("diff", path, other, "--calls", tmp_path / "calls.jsonl")
+    assert "not judged → denied: read (1)\n  was: not judged: the host gives `upper`" in out
+    status, out, err = command("diff", path, path, "--calls", tmp_path / "calls.jsonl")
+    assert "1 line skipped: not judged (hook)" in err
+
+
+def test_a_test_that_fails_without_the_host_too_fails(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=HOSTED.replace("expect valid", "expect denied"))
+    status, _, err = command("status", path)
+    assert (status, "test `nobody is needed` fails" in err) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["check", "test"])
+def test_commands_about_rules_name_the_one_about_deployments(
+    command: Command, tmp_path: Path, name: str
+) -> None:
+    path = deployment(tmp_path, a="")
+    status, _, err = command(name, path)
+    assert (status, f"`callgate status {path}` checks a deployment" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["run", "lock", "status", "packs"])
+def test_a_deployment_that_is_not_there(command: Command, tmp_path: Path, name: str) -> None:
+    status, _, err = command(name, tmp_path / "deployment.yaml")
+    assert status in (1, 2)
+    assert "deployment.yaml: cannot be read: No such file" in err
+    assert ".gate" not in err
 
 
 def test_run_over_a_deployment(command: Command, tmp_path: Path) -> None:
@@ -181,6 +290,73 @@ def test_diff_the_other_way_and_other_arguments(command: Command, tmp_path: Path
     assert [each["name"] for each in found["rules"]] == ["read:alias:/path", "read:deny"]
 
 
+def test_diff_puts_what_is_let_through_first_and_then_what_is_asked(command: Command, tmp_path: Path) -> None:
+    old = """tool read {
+      deny "no" when /path == "da"; deny "no" when /path == "dq"; ask "?" when /path == "qa"
+      ask "?" when /path == "qd"; alias /path from fp
+    }"""
+    new = """tool read {
+      ask "?" when /path == "dq"; deny "no" when /path == "qd"; deny "no" when /path == "ad"
+    }"""
+    path, other, calls = sides(tmp_path, old, new)
+    (tmp_path / "tools.json").write_text(json.dumps({"read": {"type": "object", "required": ["path"]}}))
+    sent = [{"path": each} for each in ("ad", "qd", "qa", "dq", "da", "same")] + [{"fp": "x"}]
+    lines = [json.dumps({"tool": "read", "arguments": each}) for each in sent]
+    Path(calls).write_text("\n".join(lines))
+    _, out, _ = command("diff", path, other, "--calls", calls, "--tools", tmp_path / "tools.json")
+    heads = [line for line in out.splitlines() if line.endswith(": read")]
+    assert heads == [
+        "denied → valid: read",
+        "denied → asked: read",
+        "asked → valid: read",
+        "valid → denied: read",
+        "asked → denied: read",
+        "repaired → unrepairable: read",
+    ]
+
+
+def test_diff_says_all_that_decides(command: Command, tmp_path: Path) -> None:
+    rules = 'let w = "/"\ntool read { schema "s.json"; alias /path from a named one'
+    rules += "; alias /path from b named two }"
+    more = {"s.json": '{"type": "object"}'}
+    old = deployment(tmp_path / "old", head="default: deny\nlet: {w: /a}\nmodels: {a: kimi}", a=rules)
+    write(tmp_path / "old/rules", more)
+    long = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(40)}}
+    write(tmp_path / "old", {"tools.json": json.dumps({"read": None, "long": long})})
+    moved = rules.replace("from a named one", "from b named two", 1).replace(
+        "; alias /path from b named two }", "; alias /path from a named one }"
+    )
+    head = "default: allow\nwhy: x\npolicy: recover\nlet: {w: /b}\nlimits: {depth: 3}\ncwd: /c"
+    new = deployment(tmp_path / "new", head=head, a=moved)
+    write(tmp_path / "new/rules", {"s.json": '{"type": "object", "required": ["q"]}'})
+    long["properties"] = {**long["properties"], "p30": {"type": "integer"}}  # type: ignore[dict-item]
+    write(tmp_path / "new", {"tools.json": json.dumps({"read": None, "long": long, "more": None})})
+    status, out, _ = command("diff", old, new)
+    assert status == 1
+    assert out.splitlines() == [
+        '- default: "deny"',
+        '+ default: "allow"',
+        '- let.w: "/a"',
+        '+ let.w: "/b"',
+        '- models.a: "kimi"',
+        '+ why: "x"',
+        '+ policy: "recover"',
+        '+ cwd: "/c"',
+        "+ limits.depth: 3",
+        *(line for line in out.splitlines() if "tools.long" in line),
+        "+ tools.more: null",
+        '- schema "s.json" # read {"type": "object"}',
+        '+ schema "s.json" # read {"required": ["q"], "type": "object"}',
+        "- two # after one",
+        "+ two # after read:schema",
+    ]
+    one, other = (line for line in out.splitlines() if "tools.long" in line)
+    assert '"p30": {"type": "string"}' in one
+    assert '"p30": {"type": "integer"}' in other
+    assert len(one) < 200
+    assert command("diff", old, old) == (0, "", "")
+
+
 def test_diff_of_the_same(command: Command, tmp_path: Path) -> None:
     old, new, calls = sides(tmp_path, new="# a comment\n" + OLD.replace("; ", "\n"))
     assert command("diff", old, new, "--calls", calls) == (0, "", "4 calls: 0 decided differently\n")
@@ -226,3 +402,13 @@ def test_what_diff_cannot_use(command: Command, tmp_path: Path, arguments: list[
     filled = [each.format(old=old, broken=tmp_path / "broken.gate") for each in arguments]
     status, _, err = command("diff", *filled)
     assert (status, said in err) == (2, True)
+
+
+def test_a_log_replays_under_models_that_name_each_other(command: Command, tmp_path: Path) -> None:
+    head = "default: allow\nmodels: {fast: kimi-k2, kimi-k2: gpt-5}\nlog: {to: ./log.jsonl, values: true}"
+    path = deployment(tmp_path, head=head, a='tool read { alias /path from fp for "kimi" }')
+    with callgate.load(path) as engine:
+        assert engine.check("read", {"fp": "/a"}, model="fast").outcome.value == "repaired"
+    plain = write(tmp_path / "plain", {"deployment.yaml": "default: allow"})
+    _, out, _ = command("diff", path, plain, "--calls", tmp_path / "log.jsonl")
+    assert "  was: repaired by read:alias:/path" in out

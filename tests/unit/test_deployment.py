@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -194,10 +195,37 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
 
+def test_a_deployment_file_that_cannot_be_read_is_told_with_its_name_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\x00")
+    for name, why in (("no", "No such file"), ("folder", "Is a directory"), ("binary", "no UTF-8 text")):
+        (found,) = refused(tmp_path / f"{name}.yaml").diagnostics
+        assert (found.code, found.file) == ("G706", str(tmp_path / f"{name}.yaml"))
+        assert why in found.message
+        assert "let this process read it" in found.help
+    with pytest.raises(callgate.InputError, match="holds a NUL"):
+        callgate.load("a\0.yaml")
+
+
 def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
     rules = 'disable repair.enum-case because "x" until 2020-01-01'
     with callgate.load(deployment(tmp_path, a=rules)) as engine:
         assert engine.status.expired == (f"{tmp_path / 'rules/a.gate'}:1",)
+
+
+def test_a_disable_that_ends_while_nothing_is_loaded_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Later:
+            return cls(2999, 1, 2, tzinfo=tz)
+
+    rules = '\ndisable repair.enum-case because "x" until 2999-01-01'
+    with callgate.load(deployment(tmp_path, a=rules)) as engine:
+        assert engine.status.expired == ()
+        monkeypatch.setattr("callgate.engine.deploying.datetime", Later)
+        assert engine.status.expired == (f"{tmp_path / 'rules/a.gate'}:2",)
 
 
 # Loading anew
@@ -553,6 +581,42 @@ def test_a_turn_that_another_session_object_goes_on_with_stays_too(tmp_path: Pat
         assert other.call("read", {"path": "/a"}, call_id="2").engine == engine.digest
 
 
+def test_a_restored_turn_stays_on_its_set_where_that_is_held(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        session = engine.session("one")
+        session.user()
+        before = engine.digest
+        kept = session.dump()
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        engine.reload()
+        restored = engine.session("one", state=kept)
+        assert restored.call("read", {"file_path": "/a"}, call_id="1").engine == before
+        restored.user()
+        assert restored.call("read", {"path": "/a"}, call_id="2").engine == engine.digest
+    with callgate.load(path) as other:  # which never had the set that the turn began with
+        restored = other.session("one", state=kept)
+        verdict = restored.call("read", {"path": "/a"}, call_id="1")
+        assert (verdict.outcome.value, verdict.engine) == ("denied", other.digest)
+        assert json.loads(restored.dump())["turn"]["rules"] == other.digest
+
+
+def test_offered_tools_hold_until_others_are_offered(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    tools = {"write": {"type": "object", "required": ["text"]}}
+    plain = callgate.compile("", tools={"read": SCHEMA})
+    with callgate.load(path) as engine:
+        for session in (plain.session("one"), engine.session("one"), engine.session("two", tools={"x": {}})):
+            session.user()
+            session.offer(tools)
+            for turn in range(2):
+                assert session.call("write", {"text": "a"}, call_id=f"{turn}").allowed
+                assert session.call("write", {}, call_id=f"{turn} wrong").outcome.value == "unrepairable"
+                assert session.call("read", {"path": "/a"}, call_id=f"{turn} gone").code == "unknown-tool"
+                session.user()
+                session.offer()
+
+
 def test_the_models_of_a_deployment_hold_in_sessions(tmp_path: Path) -> None:
     head = "default: allow\nmodels: {acme/fast: kimi-k2}"
     path = deployment(tmp_path, head=head, a='tool read { alias /path from fp for "kimi" }')
@@ -708,8 +772,34 @@ def test_a_lock_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:
         assert engine.refresh().loads == 2
         write(tmp_path, {"rules/a.gate": GOOD + "\n"})
         assert engine.refresh().failures == 1
+
+
+def test_what_was_locked_is_not_loaded_without_its_lock(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        assert engine.status.locked is False
+        lock(path)
+        assert engine.refresh().locked is True
+        good = engine.digest
         (tmp_path / "callgate.lock").unlink()
-        assert engine.refresh().error is None
+        write(tmp_path, {"rules/evil.gate": "tool rm { allow }"})
+        for _ in range(2):  # it stays so
+            status = engine.refresh()
+            assert (status.digest, status.locked, status.stale_since is not None) == (good, True, True)
+            for said in ("G517", f"{tmp_path}/callgate.lock", f"run `callgate lock {path}`"):
+                assert said in (status.error or "")
+        lock(path)
+        assert (engine.refresh().error, engine.digest != good) == (None, True)
+
+
+def test_a_lock_can_be_required_from_the_start(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlock: required", a=GOOD)
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G517", 2)
+    assert found.help == f"put it back, or run `callgate lock {path}`"
+    lock(path)
+    with callgate.load(path) as engine:
+        assert engine.status.locked
 
 
 def test_a_lock_that_is_none_is_an_error(tmp_path: Path) -> None:
@@ -765,12 +855,14 @@ def test_decisions_are_logged(tmp_path: Path) -> None:
     with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
         engine.check("read", {"file_path": "/a", "secret": "s3cret"}, model="fast", call_id="c1")
         engine.check_text("read", '{"path": "/a"}')
-        session = engine.session("one")
+        session = engine.session("one", model="fast")
         session.user()
         session.call("read", {"file_path": "/b"}, call_id="c3")
         digest = engine.digest
     first, second, third = logged(tmp_path)
-    assert (first["call"], first["model"], first["outcome"]) == ("c1", "kimi-k2", "repaired")
+    assert (first["call"], first["outcome"]) == ("c1", "repaired")
+    assert (first["model"], first["model_id"], third["model"], third["model_id"]) == ("fast", "kimi-k2") * 2
+    assert "model_id" not in second
     assert (first["before"]["file_path"], first["after"]["path"]) == ("/a", "/a")
     assert (first["digest"], first["rules"]) == (digest, ["read:alias:/path"])
     assert "s3cret" not in (tmp_path / "decisions.jsonl").read_text()
@@ -908,6 +1000,20 @@ def test_a_failed_load_is_a_line_of_the_programs_log(
         write(tmp_path, {"rules/a.gate": "tool"})
         engine.reload()
     assert any("the last good rules stay in force" in each.getMessage() for each in caplog.records)
+
+
+def test_the_file_of_a_store_lies_beside_the_deployment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with callgate.load(
+        deployment(tmp_path / "a b", head="default: allow\nstate: sqlite:///gate.db", a="")
+    ) as engine:
+        engine.session("one").user()
+        assert str(tmp_path / "a b/gate.db") in engine.watched.own
+    assert (tmp_path / "a b/gate.db").exists()
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_another_store_after_a_reload(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_every_setting() -> None:
     assert (found.rules, found.tools) == (("./rules/*.gate",), "./tools.json")
     assert found.models == {"acme/fast": "moonshotai/kimi-k2"}
     assert (found.policy, found.default, found.why) == ("adaptive", "deny", "ask the owner")
-    assert (found.cwd, found.state) == ("/srv/project", "sqlite:///gate.db")
+    assert (found.cwd, found.state) == ("/srv/project", "sqlite:////srv/gate.db")
     assert found.let == {"workspace": "/srv/project", "depth": [1, 2.5, None, True, "3"]}
     assert (found.limits.input_bytes, found.limits.depth) == (1000, 8)
     assert found.log is not None
@@ -85,6 +85,35 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlimits: {depth: 0}", "G704", 2, "must be at least 1", ""),
         ("default: deny\nlimits: {depth: x}", "G704", 2, "must be a whole number", ""),
         ("default: deny\nlog: {to: x, mask: [a]}", "G704", 2, "no JSON Pointer", ""),
+        (
+            "default: deny\nlog:\n  to: x\n  mask: [/a, b]",
+            "G704",
+            4,
+            "`log.mask.1` is no JSON Pointer",
+            "/password",
+        ),
+        (
+            "default: deny\nlog:\n  to: x\n  max-bytes: 9999999999999999",
+            "G704",
+            4,
+            "`log.max-bytes` must be at",
+            "",
+        ),
+        ('default: deny\nlog:\n  to: "a\\0"', "G704", 3, "`log.to` holds a NUL", "take it out"),
+        ('default: deny\nrules: [a,\n "b\\0.gate"]', "G704", 3, "`rules.1` holds a NUL", "take it out"),
+        ('default: deny\npacks: ["./b\\0"]', "G704", 2, "`packs.0` holds a NUL", "take it out"),
+        ('default: deny\ntools: "b\\0"', "G704", 2, "`tools` holds a NUL", "take it out"),
+        ('default: deny\ncwd: "/b\\0"', "G704", 2, "`cwd` holds a NUL", "take it out"),
+        ("default: deny\nlet:\n  a: [1, 1e999]", "G704", 3, "this number is not finite", "in quotes"),
+        ("default: deny\nlet:\n  a: ${HALF}", "G704", 3, "no Unicode", ""),
+        ("default: deny\nwhy: 3", "G704", 2, "`why` must be a text that says why", ""),
+        (
+            "default: deny\nstate: mysql://x",
+            "G704",
+            2,
+            "`state` cannot be used: `mysql` is no kind",
+            "`memory`",
+        ),
         ("default: deny\nlog: {}", "G703", 2, "`log.to` must be stated", "add `to: …`"),
         ("default: deny\nlog: {to: x, values: yes}", "G704", 2, "must be `true` or `false`", ""),
         ('default: deny\nreload: {watch: "true"}', "G704", 2, "must be `true` or `false`", ""),
@@ -93,7 +122,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlet: 3", "G704", 2, "`let` must be a mapping of names to values", ""),
         ("default: deny\ndefault: allow", "G701", 2, "`default` stands twice", "keep one"),
         ("default: deny\n? [a]\n: 1", "G701", 2, "the name of a setting is text", ""),
-        ("default: {", "G701", 2, "this is no YAML", ""),
+        ("default: {", "G701", 2, "this is no YAML", "write each setting as `name: value`"),
         ("[1]", "G701", 1, "a deployment is a mapping", "begin with `default: deny`"),
         ("", "G701", 1, "a deployment is a mapping", ""),
         ("\x00", "G701", 1, "this is no YAML", ""),
@@ -104,7 +133,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
     ],
 )
 def test_what_is_wrong_and_where(text: str, code: str, line: int, message: str, help: str) -> None:
-    found = [each for each in wrong(text) if each.code == code]
+    found = [each for each in wrong(text, HALF="\udc80") if each.code == code]
     assert found, wrong(text)
     assert found[0].span.line == line
     assert message in found[0].message
@@ -146,6 +175,22 @@ def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:
 def test_what_is_expanded_and_what_type_it_has(written: str, environment: dict[str, str], value: Any) -> None:
     found = read(f"default: deny\nlet:\n  x: {written}", **environment).let["x"]
     assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("sqlite:///gate.db?timeout=3", "sqlite:////srv/a%20b%3F/gate.db?timeout=3"),
+        ("sqlite:///../x%20y.db", "sqlite:////srv/a%20b%3F/../x%20y.db"),
+        ("sqlite:////var/gate.db", "sqlite:////var/gate.db"),
+        ("memory", "memory"),
+        ("redis://h/0", "redis://h/0"),
+    ],
+)
+def test_a_file_of_a_store_is_relative_to_the_folder_of_the_deployment(written: str, url: str) -> None:
+    settings, _ = read_settings(f"default: deny\nstate: {written}", Path("/srv/a b?/deployment.yaml"), {})
+    assert settings is not None
+    assert settings.state == url
 
 
 def test_a_number_in_quotes_for_a_setting_that_wants_one() -> None:
