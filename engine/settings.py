@@ -198,7 +198,7 @@ class _Reading:
         value: dict[str, Any] = {}
         for key, item in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self._wrong("G701", "the name of a setting is text", _span(key))
+                self._wrong("G701", "the name of a setting is text", _span(key), "write `name: value`")
                 continue
             name = key.value
             if name in value:
@@ -315,7 +315,8 @@ def _nearest(error: Any) -> str:
 def _wanted(error: Any) -> str:
     meant = (error.schema_path and _rules(error)).get("meta", {}).get("meant") if error.schema_path else None
     if error.rule == "allowed":
-        return f"one of {', '.join(f'`{each}`' for each in error.constraint)}"
+        names = ", ".join(f"`{each}`" for each in error.constraint)
+        return names if len(error.constraint) == 1 else f"one of {names}"
     if error.rule in ("min", "max"):
         return f"{'at least' if error.rule == 'min' else 'at most'} {error.constraint}"
     if meant:

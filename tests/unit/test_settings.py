@@ -106,6 +106,7 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ('default: deny\ncwd: "/b\\0"', "G704", 2, "`cwd` holds a NUL", "take it out"),
         ("default: deny\nlet:\n  a: [1, 1e999]", "G704", 3, "this number is not finite", "in quotes"),
         ("default: deny\nlet:\n  a: ${HALF}", "G704", 3, "no Unicode", ""),
+        ("default: deny\nlock: no", "G704", 2, "`lock` must be `required`", ""),
         ("default: deny\nwhy: 3", "G704", 2, "`why` must be a text that says why", ""),
         (
             "default: deny\nstate: mysql://x",
