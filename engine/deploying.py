@@ -27,7 +27,7 @@ from .engine import Engine
 from .errors import DeploymentError, InputError, SchemaError
 from .files import Files
 from .ir import Default, PolicyRule, RuleSet
-from .loading import check_rules
+from .loading import Checked, check_rules
 from .lock import NAME as LOCK
 from .lock import FileRead, Lock, read_lock
 from .packs import Library
@@ -113,7 +113,7 @@ def build(
     settings, found = read_settings(text, path)
     if settings is None:
         raise _error(found, {file: _without_secrets(text)})
-    building = _Building(files, settings, text)
+    building = _Building(files, settings, text, found)
     return building.set(owner, tools, readings, locked=locked)
 
 
@@ -128,10 +128,11 @@ def nothing(old: Set, error: DeploymentError) -> Set:
 class _Building:
     """One load, with everything that was found wrong."""
 
-    def __init__(self, files: Files, settings: Settings, text: str) -> None:
+    def __init__(self, files: Files, settings: Settings, text: str, found: list[Diagnostic]) -> None:
         self.files = files
         self.settings = settings
-        self.found: list[Diagnostic] = []
+        self.found = found
+        self.whole = settings.whole  # every rule file and pack that is meant is there
         self.texts = {settings.file: _without_secrets(text)}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
@@ -140,10 +141,9 @@ class _Building:
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
-        if self.found:
-            raise _error(self.found, self.texts)
-        try:
-            checked = check_rules(
+
+        def check(tools: Tools | None) -> Checked:
+            return check_rules(
                 texts,
                 tools=tools,
                 packs=library,
@@ -153,11 +153,15 @@ class _Building:
                 functions=owner.functions,
                 readings=readings,
             )
+
+        try:
+            checked = check(tools)
         except (SchemaError, InputError) as error:
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
-            raise _error(self.found, self.texts) from None
+            checked = check(None)  # the rest that is wrong is said all the same
         self.texts |= checked.compiled.texts
-        self.found += map(self._placed, checked.diagnostics)
+        said = checked.diagnostics if self.whole else filter(_is_own, checked.diagnostics)
+        self.found += map(self._placed, said)
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
@@ -204,6 +208,7 @@ class _Building:
             else:
                 names = [self._path(pattern)]
             if not names:
+                self.whole = False
                 self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
             for name in names:
                 if os.path.realpath(name) in seen:
@@ -212,6 +217,7 @@ class _Building:
                 try:
                     yield library.rule_file(name)
                 except PackError as error:
+                    self.whole = False
                     self._refused(error, "rules", number)
 
     def _tools(self, library: Library) -> Any:
@@ -232,6 +238,7 @@ class _Building:
             return None
         if not isinstance(found, dict | list):
             self._wrong("G706", f"{path}: tools are names with schemas, or a list of definitions", "tools")
+            return None
         return found
 
     def _packs(self) -> list[str | Path]:
@@ -283,6 +290,11 @@ def _unreadable(file: str, why: str) -> DeploymentError:
 def _without_secrets(text: str) -> str:
     """A deployment file as errors quote it: what could be the password of a URL is stars."""
     return _SECRET.sub(lambda found: "*" * len(found[0]), text)
+
+
+def _is_own(each: Diagnostic) -> bool:
+    """Would this be said also if no rule file or pack were missing: no `let` of a name, not read?"""
+    return each.code not in ("G114", "G515")
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:

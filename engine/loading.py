@@ -89,7 +89,8 @@ def check_rules(
     offers = () if tools is None else declared(tools).offered
     for unit in compiled.units:
         if unit.top:
-            found += check_tools(unit, known, compiler.lets_of(unit), offers)
+            misfits = check_tools(unit, known, compiler.lets_of(unit), offers)
+            found += [each for each in misfits if not compiler.follows(each)]
     if tests and not compiled.failed:
         for unit in all_units(compiled.units):
             if not unit.source.shipped:

@@ -185,6 +185,45 @@ def test_everything_that_is_wrong_with_the_files_is_said_at_once(tmp_path: Path)
     assert [(each.code, each.span.line) for each in found] == [("G706", 2), ("G706", 2), ("G706", 3)]
 
 
+def test_what_is_wrong_with_settings_rules_tools_and_store_is_said_in_one_run(tmp_path: Path) -> None:
+    files = {
+        "deployment.yaml": "default: maybe\nrules: [./a.gate]\ntools: ./t.json\nstate: foo://x\nlet: {zz: 1}",
+        "a.gate": "tool read { alow }",
+        "t.json": '{"read": {"type": 3}}',
+    }
+    found = refused(write(tmp_path, files)).diagnostics
+    assert [each.code for each in found] == ["G704", "G704", "G704", "G114", "G101"]
+    assert [each.file == str(tmp_path / "a.gate") for each in found] == [False] * 4 + [True]
+    files["deployment.yaml"] = files["deployment.yaml"].replace("[./a.gate]", "[./a.gate, ./no.gate]")
+    found = refused(write(tmp_path, files)).diagnostics  # which may have the `let`
+    assert sorted(each.code for each in found) == ["G101", "G704", "G704", "G704", "G706"]
+
+
+@pytest.mark.parametrize(
+    ("packs", "code"), [("./gone.gate", "G505"), ("gone", "G509"), ("./gone", "G509"), ("gone@x", "G502")]
+)
+def test_what_follows_from_a_pack_that_is_missing_is_not_said_beside_it(
+    tmp_path: Path, packs: str, code: str
+) -> None:
+    rules = """
+preset gone/p for gone/f
+disable alias because "x"
+let own = "/y"
+palette x for gone/fam { offer read }
+tool read {
+  deny "x" when /path under gone/root
+  alias /path from fp for gone/fam
+}
+"""
+    (tmp_path / "gone").mkdir()
+    head = f"default: deny\npacks: ['{packs}']\nlet: {{root: /x}}"
+    path = deployment(tmp_path, head=head, a=rules)
+    assert [each.code for each in refused(path).diagnostics] == [code]
+    path.write_text(path.read_text().replace(f"packs: ['{packs}']", ""))
+    codes = {each.code for each in refused(path).diagnostics}
+    assert codes == {"G106", "G107", "G114", "G304"}  # without it they are wrong
+
+
 @pytest.mark.parametrize("path", [3, None, b"x"])
 def test_a_path_that_is_none(path: Any) -> None:
     with pytest.raises(callgate.InputError, match="named by its path"):
