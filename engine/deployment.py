@@ -464,12 +464,13 @@ class Deployment:
             known = stale is not None and stale[1] == error.text
             self._pause = min(self._pause * 2, _LONGEST) if known else _FIRST
             self._again = time.monotonic() + self._pause
-            if not known:
-                _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
-            self._metrics.reloaded(False)
             kept = before if before.settings.keep_last_good else nothing(before, error)
             since = stale[0] if stale is not None else datetime.now(UTC)
             self._put(kept, (since, error.text), alone=kept is not before)
+            self._metrics.reloaded(False)
+            self._busy = False  # a handler of the program's log may want another load
+            if not known:
+                _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
             return False
         finally:
             self._busy = False

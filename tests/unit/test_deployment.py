@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -1053,6 +1054,23 @@ def test_the_file_of_a_store_lies_beside_the_deployment(
         assert str(tmp_path / "a b/gate.db") in engine.watched.own
     assert (tmp_path / "a b/gate.db").exists()
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_handler_of_the_programs_log_may_load_again(tmp_path: Path) -> None:
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            statuses.append(engine.reload())
+
+    statuses: list[Any] = []
+    handler = Handler(logging.WARNING)
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        write(tmp_path, {"rules/a.gate": "tool"})
+        logging.getLogger("callgate").addHandler(handler)
+        try:
+            assert engine.reload().failures == 2
+        finally:
+            logging.getLogger("callgate").removeHandler(handler)
+        assert len(statuses) == 1
 
 
 def test_another_store_after_a_reload(tmp_path: Path) -> None:
