@@ -131,6 +131,7 @@ class Deployment:
         self._readings = Readings()
         self._lock = threading.RLock()  # one load at a time
         self._busy = False  # in a load: what runs inside of it cannot ask for another
+        self._cut = False  # a load was cut off by a fork
         self._watching = threading.Lock()
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
@@ -373,7 +374,7 @@ class Deployment:
         """`reload`, where anything is not as it was read last."""
         with self._lock:
             # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
-            if self._state[1] is not None or not self._files.unchanged():
+            if self._cut or self._state[1] is not None or not self._files.unchanged():
                 self._renew(self._tools)
             return self.status
 
@@ -383,7 +384,7 @@ class Deployment:
         What is wrong, and is as it was read, is tried again ever more seldom.
         """
         with self._lock:
-            again = self._state[1] is not None and time.monotonic() >= self._again
+            again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
             if again or (happened and not self._files.unchanged()):
                 self._renew(self._tools)
 
@@ -439,7 +440,8 @@ class Deployment:
     def after_fork(self, in_child: bool) -> None:
         """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
         if in_child:
-            self._lock, self._watching, self._busy = threading.RLock(), threading.Lock(), False
+            self._lock, self._watching = threading.RLock(), threading.Lock()
+            self._cut, self._busy = self._busy, False
             if self._watch is not None:
                 self._watch.resume()
 
@@ -454,7 +456,7 @@ class Deployment:
         before, stale = self._state
         if self._busy:
             raise InputError("a deployment cannot be loaded by what runs inside of its own loads")
-        self._busy = True
+        self._busy, self._cut = True, False
         try:
             new = self._loaded(before, tools)
             if new.settings.state != before.settings.state and not self._closed:
