@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from threading import get_ident
 
 from ..grammar.ast import Json
 
@@ -12,18 +13,17 @@ class Absent(Mapping[str, Callable[[Json], Json]]):
 
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
-        self._called: dict[str, None] = {}
+        self._called: dict[int, list[str]] = {}  # by thread: tests run in one, calls in another
 
     def taken(self) -> tuple[str, ...]:
-        """The functions that were called since this was asked last: what came of it is no judgement."""
-        called, self._called = tuple(self._called), {}
-        return called
+        """The functions that this thread called since it asked last: what came of that is no judgement."""
+        return tuple(self._called.pop(get_ident(), ()))
 
     def __getitem__(self, name: str) -> Callable[[Json], Json]:
         self._names[name] = None
 
         def fails(_: Json) -> Json:
-            self._called[name] = None
+            self._called.setdefault(get_ident(), []).append(name)
             raise LookupError(f"the host is not here, which gives `{name}`")
 
         return fails

@@ -46,7 +46,7 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-_SECRET = re.compile(r"(?<=://)[^\s'\"]*(?=@)|(?<=[?&]password=)[^\s'\"&]+")
+_SECRET = re.compile(r"(?<=://)[^\s'\"]{0,256}(?=@)|(?<=[?&]password=)[^\s'\"&]+")
 
 
 class Owner(Struct, frozen=True):

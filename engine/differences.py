@@ -97,7 +97,7 @@ def _settings(settings: Settings | None) -> dict[str, str]:
 def _tools(tools: Any) -> dict[str, str]:
     """What decides of the tools, by name."""
     if tools is None:
-        return {}
+        return {"tools": "tools: every name"}
     said = dict.fromkeys(declared(tools).hosted, "run by the provider")
     for name, schema, mutates, reads in definitions(tools):
         said[name] = _json(schema) + (" # changes things" if mutates else " # only looks" if reads else "")
@@ -128,7 +128,7 @@ def _moved(old: list[str], new: list[str]) -> list[Rewritten]:
     return [
         Rewritten(f"order of {name}", _place(before, name), _place(after, name))
         for name in after
-        if name not in stay
+        if name not in stay and _place(before, name) != _place(after, name)
     ]
 
 

@@ -357,6 +357,15 @@ def test_diff_says_all_that_decides(command: Command, tmp_path: Path) -> None:
     assert command("diff", old, old) == (0, "", "")
 
 
+def test_diff_says_which_rules_moved_and_that_tools_went(command: Command, tmp_path: Path) -> None:
+    rules = [f"alias /path from {name} named {name}" for name in "abcd"]
+    old = deployment(tmp_path / "old", a=f"tool read {{ {'; '.join(rules)} }}")
+    new = deployment(tmp_path / "new", a=f"tool read {{ {'; '.join(rules[2:] + rules[:2])} }}")
+    new.write_text(new.read_text().replace("tools: ./tools.json", ""))
+    _, out, _ = command("diff", old, new)
+    assert out.splitlines()[1:] == ["+ tools: every name", "- c # after b", "+ c # first"]
+
+
 def test_diff_of_the_same(command: Command, tmp_path: Path) -> None:
     old, new, calls = sides(tmp_path, new="# a comment\n" + OLD.replace("; ", "\n"))
     assert command("diff", old, new, "--calls", calls) == (0, "", "4 calls: 0 decided differently\n")
