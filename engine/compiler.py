@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import cached_property
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -97,6 +98,7 @@ class Compiler:
         self.functions = {} if functions is None else functions
         self.found: list[Diagnostic] = []
         self._units: dict[str, Unit] = {}  # packs by name
+        self._missing: set[str] = set()  # those that cannot be had
 
     def compile(self, texts: Iterable[RuleText]) -> Compiled:
         """Compile the packs that the caller named and then these texts, in order."""
@@ -167,7 +169,15 @@ class Compiler:
         signals = [name for unit in units for name in signals_of(unit.grounds)]
         for unit in units:
             self.found += check_together(unit.grounds, signals, unit.file)
-        return Compiled(rule_set, tuple(_ordered(self.found, units)), tops)
+        found = [each for each in self.found if not self.follows(each)]
+        return Compiled(rule_set, tuple(_ordered(found, units)), tops)
+
+    def follows(self, each: Diagnostic) -> bool:
+        """Is this wrong only because a pack cannot be had, which is said: a name that may stand in it?"""
+        if each.code in ("G107", "G114"):
+            return bool(self._missing or self.library.wrong)
+        pack, slash, _ = each.message.partition("`")[2].partition("`")[0].partition("/")
+        return each.code in ("G106", "G304") and bool(slash and (pack in self._missing or self.library.wrong))
 
     def _digest(self, units: list[Unit], lets: Mapping[str, Json]) -> str:
         digest = blake2b(digest_size=16)
@@ -384,6 +394,13 @@ class Compiler:
         }
         return {**others, **unit.lets}
 
+    @cached_property
+    def named(self) -> str:
+        """All that a file can name of packs that it does not use, as text. For when everything is read."""
+        found = {name: [unit.lets, unit.families] for name, unit in self._units.items()}
+        presets = [(name, each) for name, unit in self._units.items() for each in unit.presets]
+        return json.dumps(found) + repr(presets)
+
     def _check_families(self, unit: Unit, families: Iterable[Word | Text]) -> None:
         for family in families:
             if isinstance(family, Word) and self._family(unit, family.text) is None:
@@ -418,10 +435,12 @@ class Compiler:
         try:
             source = self.library.find(name, folder)
         except PackError as error:
+            self._missing.add(name)
             self._fault(error, unit, statement)
             return None
         known = self._units.get(name)
         if source is None and known is None:
+            self._missing.add(name)
             near = _did_you_mean(name, self.library.known(folder))
             help_ = near or "give it with `packs=` or `--packs`, or put its file beside this one"
             help_ += "\n" + where_looked(self.library, name, folder)

@@ -5,19 +5,15 @@ Source: `docs/deployments.md`. Everything that is wrong is found in one run.
 
 from __future__ import annotations
 
-import errno
 import glob
 import json
 import os
 import re
-import stat
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,28 +25,28 @@ from .definitions import Tools
 from .documents import DocumentError, decode_document
 from .engine import Engine
 from .errors import DeploymentError, InputError, SchemaError
+from .files import Files
 from .ir import Default, PolicyRule, RuleSet
-from .loading import check_rules
+from .loading import Checked, check_rules
 from .lock import NAME as LOCK
 from .lock import FileRead, Lock, read_lock
 from .packs import Library
 from .readings import Readings
-from .ruletext import LARGEST, PackError, RuleText
+from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
 from .units import Unit, all_units
 from .verdict import Source
 
 if TYPE_CHECKING:
     from .admission import Policy
+    from .log import DecisionLog
     from .plan import Hook
 
 _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-_TICK = 1.0  # seconds; clocks of file systems are coarser than ours
 _SECRET = re.compile(r"(?<=://)[^\s'\"]{0,256}(?=@)|(?<=[?&]password=)[^\s'\"&]+")
-_BOM = b"\xef\xbb\xbf"
 
 
 class Owner(Struct, frozen=True):
@@ -64,7 +60,7 @@ class Owner(Struct, frozen=True):
 class Set(Struct, frozen=True):
     """One set of rules. `files`: the paths of what was read for it; `read`: the same, for a lock.
 
-    `locked`: nothing is in it that a lock did not hold.
+    `locked`: nothing is in it that a lock did not hold. `log`: for the decisions that are made under it.
     """
 
     settings: Settings
@@ -75,6 +71,7 @@ class Set(Struct, frozen=True):
     warnings: tuple[Diagnostic, ...]
     units: tuple[Unit, ...] = ()
     read: tuple[FileRead, ...] = ()
+    log: DecisionLog | None = None
 
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
@@ -92,138 +89,13 @@ class Set(Struct, frozen=True):
         )
 
 
-class Files:
-    """What was read from a disk, so that it can be seen whether it is still the same."""
-
-    def __init__(self, deployment: Path) -> None:
-        self.deployment = deployment
-        self._read: dict[str, bytes | None] = {}
-        self._patterns: dict[str, list[str]] = {}
-        self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
-        self._first: dict[str, _Sign | None] = {}  # when they were read
-        self._torn = False  # two readings of one file gave two texts
-
-    def read(self, path: str | Path) -> bytes:
-        """The bytes of a file, the same each time. Raises OSError."""
-        name = str(path)
-        if self._read.get(name) is None:
-            self._read[name] = None
-            sign = self._first[name] = _sign(name)
-            self._read[name] = _bytes(name)
-            self._note(name, sign)
-        found = self._read[name]
-        assert found is not None
-        return found
-
-    def matching(self, pattern: str) -> list[str]:
-        """The files that fit a pattern, sorted."""
-        if pattern not in self._patterns:
-            self._patterns[pattern] = _matching(pattern)
-        return self._patterns[pattern]
-
-    def saw(self, seen: Mapping[str, str | None]) -> None:
-        """Note what somebody else read, or found missing."""
-        for path, text in seen.items():
-            data = None if text is None else text.encode("utf-8", "surrogatepass")
-            known = self._read.get(path)
-            if known is not None:
-                self._torn = self._torn or data is None or known.removeprefix(_BOM) != data.removeprefix(_BOM)
-            elif path not in self._read or data is not None:
-                self._read[path] = data
-                self._first[path] = _sign(path)
-
-    @property
-    def there(self) -> tuple[str, ...]:
-        """The paths of the files that were there, in the order in which they were looked for."""
-        return tuple(path for path, data in self._read.items() if data is not None)
-
-    @property
-    def folders(self) -> set[str]:
-        """The folders in which a change can be one of this deployment."""
-        found = {os.path.dirname(path) for path in (*self._read, *self._patterns)}
-        found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
-        return {each for each in found if each and os.path.isdir(each)}
-
-    def settled(self) -> bool:
-        """Has nobody touched any of the files since they were read, not even to write the same again?"""
-        return (
-            not self._torn
-            and all(_sign(path) == sign for path, sign in self._first.items())
-            and self.unchanged()
-        )
-
-    def unchanged(self) -> bool:
-        """Are the files and the lists of files what they were when they were read?"""
-        for pattern, before in self._patterns.items():
-            if _matching(pattern) != before:
-                return False
-        return all(self._same(path, data) for path, data in self._read.items())
-
-    def _same(self, path: str, before: bytes | None) -> bool:
-        """Is a file what it was? It is read again, unless its times say that nobody can have changed it."""
-        now = _sign(path)
-        if now is not None and now == self._signs.get(path):
-            return True
-        try:
-            found = _bytes(path)
-        except OSError:
-            return before is None
-        if before is None or found.removeprefix(_BOM) != before.removeprefix(_BOM):
-            return False
-        self._note(path, now)
-        return True
-
-    def _note(self, path: str, sign: _Sign | None) -> None:
-        """Keep what a file looked like before it was read, if the next change of it will look otherwise."""
-        if sign is not None and sign.changed < time.time() - _TICK:
-            self._signs[path] = sign
-
-    def until_quiet(self, quiet: float) -> float:
-        """Seconds until nothing of this has changed for so long, as far as the files say when they did."""
-        newest = 0.0
-        for path in (str(self.deployment), *self._read, *self.folders):
-            try:
-                found = os.stat(path)
-            except OSError:
-                continue
-            newest = max(newest, found.st_mtime, found.st_ctime)
-        return min(max(newest + quiet - time.time(), 0.0), quiet)
-
-
-def _bytes(path: str) -> bytes:
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")  # one that is a pipe would be waited for
-    with open(path, "rb") as stream:
-        data = stream.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise OSError(errno.EFBIG, f"it is larger than {LARGEST} bytes")
-    return data
-
-
-class _Sign(NamedTuple):
-    """What changes with a file's content. `changed`: seconds, as the system keeps them; none can set them."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: float
-
-
-def _sign(path: str) -> _Sign | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime)
-
-
-def _matching(pattern: str) -> list[str]:
-    return sorted(each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each))
-
-
 def build(
-    files: Files, owner: Owner, tools: Tools | None, readings: Readings, locked: bool | None = None
+    path: Path,
+    files: Files,
+    owner: Owner,
+    tools: Tools | None,
+    readings: Readings,
+    locked: bool | None = None,
 ) -> Set:
     """The set that the files make. `locked`: by the `callgate.lock` beside the deployment; None: where it is
     there, or the settings want it.
@@ -231,17 +103,17 @@ def build(
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
     """
-    file = str(files.deployment)
+    file = str(path)
     try:
         text = files.read(file).decode("utf-8-sig")
     except OSError as error:
         raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
-    settings, found = read_settings(text, files.deployment)
+    settings, found = read_settings(text, path)
     if settings is None:
         raise _error(found, {file: _without_secrets(text)})
-    building = _Building(files, settings, text)
+    building = _Building(files, settings, text, found)
     return building.set(owner, tools, readings, locked=locked)
 
 
@@ -256,23 +128,22 @@ def nothing(old: Set, error: DeploymentError) -> Set:
 class _Building:
     """One load, with everything that was found wrong."""
 
-    def __init__(self, files: Files, settings: Settings, text: str) -> None:
+    def __init__(self, files: Files, settings: Settings, text: str, found: list[Diagnostic]) -> None:
         self.files = files
         self.settings = settings
-        self.found: list[Diagnostic] = []
+        self.found = found
+        self.whole = settings.whole  # every rule file and pack that is meant is there
         self.texts = {settings.file: _without_secrets(text)}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
-        library = Library(self._packs(), lock=lock, folder=self.settings.folder)
+        library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
-        self.files.saw(library.seen)
-        if self.found:
-            raise _error(self.found, self.texts)
-        try:
-            checked = check_rules(
+
+        def check(tools: Tools | None) -> Checked:
+            return check_rules(
                 texts,
                 tools=tools,
                 packs=library,
@@ -282,13 +153,15 @@ class _Building:
                 functions=owner.functions,
                 readings=readings,
             )
+
+        try:
+            checked = check(tools)
         except (SchemaError, InputError) as error:
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
-            raise _error(self.found, self.texts) from None
-        finally:
-            self.files.saw(library.seen)
+            checked = check(None)  # the rest that is wrong is said all the same
         self.texts |= checked.compiled.texts
-        self.found += map(self._placed, checked.diagnostics)
+        said = checked.diagnostics if self.whole else filter(_is_own, checked.diagnostics)
+        self.found += map(self._placed, said)
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
@@ -312,20 +185,16 @@ class _Building:
     def _lock(self, needed: bool) -> Lock | None:
         """The lock beside the deployment; None where there is none, and none is needed."""
         path = os.path.join(self.settings.folder, LOCK)
-        try:
-            self.files.read(path)
-        except FileNotFoundError:
+        if not self.files.ask(os.path.lexists, path):
             if not needed and self.settings.lock != "required":
                 return None
             help_ = f"put it back, or run `callgate lock {self.settings.file}`"
             self._wrong(
                 "G517", f"{path}: there is no such file, and nothing is loaded without it", "lock", help=help_
             )
-            raise _error(self.found, self.texts) from None
-        except OSError:
-            pass  # which `read_lock` says
+            raise _error(self.found, self.texts)
         try:
-            return read_lock(path)
+            return read_lock(path, self.files)
         except PackError as error:
             self._refused(error, "lock")
             raise _error(self.found, self.texts) from None
@@ -339,16 +208,16 @@ class _Building:
             else:
                 names = [self._path(pattern)]
             if not names:
+                self.whole = False
                 self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
             for name in names:
                 if os.path.realpath(name) in seen:
                     continue
                 seen.add(os.path.realpath(name))
-                with suppress(OSError):  # which the library says
-                    self.files.read(name)
                 try:
                     yield library.rule_file(name)
                 except PackError as error:
+                    self.whole = False
                     self._refused(error, "rules", number)
 
     def _tools(self, library: Library) -> Any:
@@ -369,6 +238,7 @@ class _Building:
             return None
         if not isinstance(found, dict | list):
             self._wrong("G706", f"{path}: tools are names with schemas, or a list of definitions", "tools")
+            return None
         return found
 
     def _packs(self) -> list[str | Path]:
@@ -420,6 +290,11 @@ def _unreadable(file: str, why: str) -> DeploymentError:
 def _without_secrets(text: str) -> str:
     """A deployment file as errors quote it: what could be the password of a URL is stars."""
     return _SECRET.sub(lambda found: "*" * len(found[0]), text)
+
+
+def _is_own(each: Diagnostic) -> bool:
+    """Would this be said also if no rule file or pack were missing: no `let` of a name, not read?"""
+    return each.code not in ("G114", "G515")
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,15 +24,18 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
 from .decided import decided
 from .definitions import Tools
-from .deploying import Files, Owner, Set, build, nothing
+from .deploying import Owner, Set, build, nothing
 from .engine import Engine
-from .errors import DeploymentError, InputError, StoreError
-from .log import DecisionLog, LogCounts, LogSettings
+from .errors import DeploymentError, InputError, SchemaError, StoreError
+from .files import Files
+from .log import DecisionLog, LogCounts
+from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
 from .stores import store_name
-from .tools import own_copy
+from .stores._forks import watch_forks
+from .tools import own_copy, read_tools
 from .units import Unit
 from .verdict import Verdict
 
@@ -42,14 +46,14 @@ if TYPE_CHECKING:
     from .otel import Telemetry
     from .plan import Hook
     from .reload import Watch, Watched
-    from .session import Session
+    from .session import Session, Told
     from .stores import Store
 
 _log = logging.getLogger("callgate")
-Stale: TypeAlias = "tuple[datetime, DeploymentError]"  # since when, and why
-_NO_COUNTS = LogCounts(0, 0, 0, 0, None, None)
+Stale: TypeAlias = "tuple[datetime, str]"  # since when, and why; an error would hold what it was raised in
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
+_FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
 _SETS = 8  # sets that turns may still be on
 
 
@@ -127,23 +131,27 @@ class Deployment:
         self._readings = Readings()
         self._lock = threading.RLock()  # one load at a time
         self._busy = False  # in a load: what runs inside of it cannot ask for another
+        self._cut = False  # a load was cut off by a fork
         self._watching = threading.Lock()
+        self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
-        self._files = Files(self.path)  # of the last load, whether it was good or not
+        self._files = Files()  # of the last load, whether it was good or not
+        self._closed = False
         first = self._read(tools, _QUIET, locked=None)
-        self._state: tuple[Set, Stale | None] = (first, None)
-        self._sets = {first.engine.digest: first}
         self._store = self._opened(first.settings)
-        self._log_to = log
-        self._log = self._logging(first.settings)
+        self._logs = logs = Logs(log)
+        self._sets: dict[str, Set] = {}
+        self._voided = 0  # how often sets that turns were on ceased to count
+        self._put(replace(first, log=logs.of(first.settings.log)), None)
         # Weak, so that a deployment that nobody holds goes at once, and its watch with it.
         me = ref(self)
         self._metrics = Metrics(
-            log=lambda: _NO_COUNTS if (here := me()) is None else here.log_counts,
+            log=lambda: logs.counts,
             stale=lambda: 0.0 if (here := me()) is None else here._stale_seconds(),
         )
         self._telemetry = telemetry
         self._watch: Watch | None = None
+        watch_forks(self)
 
     @property
     def _set(self) -> Set:
@@ -179,7 +187,7 @@ class Deployment:
             now.engine.digest,
             now.since,
             stale[0] if stale is not None else None,
-            stale[1].text if stale is not None else None,
+            stale[1] if stale is not None else None,
             now.engine.packs,
             now.files,
             now.expired(),
@@ -252,17 +260,24 @@ class Deployment:
         if store is None and id is not None and state is None:
             store = self._store
 
-        def follow(digest: str | None, own: Tools | None) -> tuple[Engine, str | None]:
-            now = self._set if digest is None else self._sets.get(digest, self._set)
-            return now.engine if own is None else now.engine.over(own), now.model(model)
+        def told(log: DecisionLog | None, *seen: Any, text: bool) -> None:
+            verdict, sent, before, began, *rest = seen
+            self._tell(log, verdict, sent, before, began, model, *rest, text=text)
 
-        def told(verdict: Verdict, sent: str, before: object, began: int, *rest: Any, text: bool) -> None:
-            self._tell(verdict, sent, before, began, model, *rest, text=text)
+        voided, on = self._voided, self._set
 
-        now = self._set
-        return now.engine.session(
+        def follow(digest: str | None, own: Tools | None) -> tuple[Engine, str | None, Told] | None:
+            nonlocal voided, on
+            if digest == on.engine.digest and voided == self._voided:
+                return None
+            voided, now = self._voided, self._set  # in this order: what comes between is seen next time
+            on = now if digest is None else self._sets.get(digest, now)
+            engine = on.engine if own is None else on.engine.over(own)
+            return engine, on.model(model), partial(told, on.log)
+
+        return on.engine.session(
             id,
-            model=now.model(model),
+            model=on.model(model),
             tools=tools,
             context=context,
             stages=stages,
@@ -272,7 +287,7 @@ class Deployment:
             threshold=threshold,
             store=store,
             follow=follow,
-            told=told,
+            told=partial(told, on.log),
         )
 
     def metrics(self) -> str:
@@ -298,11 +313,12 @@ class Deployment:
         known = now.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
+        self._tell(now.log, verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
         return verdict
 
     def _tell(
         self,
+        log: DecisionLog | None,
         verdict: Verdict,
         sent: str,
         before: object,
@@ -329,16 +345,15 @@ class Deployment:
             model_id=model_id,
         )
         self._metrics.decided(seen)
-        log, telemetry = self._log, self._telemetry
         if log is not None:
             log.put(seen)
-        if telemetry is not None:
-            telemetry.decided(seen)
+        if self._telemetry is not None:
+            self._telemetry.decided(seen)
 
     @property
     def log_counts(self) -> LogCounts:
         """What became of the decisions that were logged: written, dropped, failed, and why."""
-        return self._log.counts if self._log is not None else _NO_COUNTS
+        return self._logs.counts
 
     def _stale_seconds(self) -> float:
         stale = self._state[1]
@@ -358,10 +373,20 @@ class Deployment:
     def refresh(self) -> Status:
         """`reload`, where anything is not as it was read last."""
         with self._lock:
-            # What is wrong may lie in something that was never read: a file that came back, a folder, a pack.
-            if self._state[1] is not None or not self._files.unchanged():
+            # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
+            if self._cut or self._state[1] is not None or not self._files.unchanged():
                 self._renew(self._tools)
             return self.status
+
+    def notice(self, happened: bool) -> None:
+        """What a watch does again and again: `refresh`, where something may have happened.
+
+        What is wrong, and is as it was read, is tried again ever more seldom.
+        """
+        with self._lock:
+            again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
+            if again or (happened and not self._files.unchanged()):
+                self._renew(self._tools)
 
     @property
     def watched(self) -> Watched:
@@ -372,17 +397,22 @@ class Deployment:
         own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
         if settings.state.startswith("sqlite:"):
             own.append(store_name(settings.state))
-        return Watched(tuple(sorted(self._files.folders)), tuple(sorted(own)), settings.poll)
+        folders = tuple(sorted(self._files.folders))
+        places = tuple(_place(each) for each in folders)
+        return Watched(folders, tuple(sorted(own)), settings.poll, places)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
 
-        None: the file that `tools` names. Raises InputError for what are no tools.
+        Where something is wrong with the files, they are in force with the next load that works. None: the
+        file that `tools` names. What are no tools is said by `status.error`, and forgotten.
         """
         given = own_copy(tools)
         with self._lock:
-            if self._renew(given):
+            if self._renew(given) or _are_tools(given):
                 self._tools = given
+            else:
+                self._again = 0.0  # for a watch: nothing needs to change
             return self.status
 
     def watch(self) -> Watch:
@@ -395,13 +425,25 @@ class Deployment:
             return self._watch
 
     def close(self) -> None:
-        """Stop watching, and let go of the store. Calls still get verdicts."""
+        """Stop watching, and let go of the store and the log. Calls still get verdicts."""
+        self._closed = True
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
-        self._store.close()
-        if self._log is not None:
-            self._log.close()
+        with self._lock:  # a load that goes on ends first
+            self._store.close()
+            self._logs.close()
+
+    def before_fork(self) -> None:
+        """Nothing has to be done before."""
+
+    def after_fork(self, in_child: bool) -> None:
+        """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
+        if in_child:
+            self._lock, self._watching = threading.RLock(), threading.Lock()
+            self._cut, self._busy = self._busy, False
+            if self._watch is not None:
+                self._watch.resume()
 
     def __enter__(self) -> Deployment:
         return self
@@ -414,27 +456,30 @@ class Deployment:
         before, stale = self._state
         if self._busy:
             raise InputError("a deployment cannot be loaded by what runs inside of its own loads")
-        self._busy = True
+        self._busy, self._cut = True, False
         try:
             new = self._loaded(before, tools)
-            if new.settings.state != before.settings.state:
+            if new.settings.state != before.settings.state and not self._closed:
                 self._store = self._opened(new.settings)
         except DeploymentError as error:
             self._failures += 1
-            _log.warning("%s: cannot be loaded, the last good rules stay in force: %s", self.path, error.text)
+            known = stale is not None and stale[1] == error.text
+            self._pause = min(self._pause * 2, _LONGEST) if known else _FIRST
+            self._again = time.monotonic() + self._pause
             kept = before if before.settings.keep_last_good else nothing(before, error)
+            since = stale[0] if stale is not None else datetime.now(UTC)
+            self._put(kept, (since, error.text), alone=kept is not before)
             self._metrics.reloaded(False)
-            self._put(kept, (stale[0] if stale is not None else datetime.now(UTC), error))
+            self._busy = False  # a handler of the program's log may want another load
+            if not known:
+                _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
             return False
         finally:
             self._busy = False
         self._loads += 1
-        self._put(new, None)
+        lapsed = stale is not None and not before.settings.keep_last_good
+        self._put(replace(new, log=self._logs.of(new.settings.log)), None, alone=lapsed)
         self._metrics.reloaded(True)
-        if new.settings.log != before.settings.log:
-            old, self._log = self._log, self._logging(new.settings)
-            if old is not None:
-                old.close()
         _log.info("%s: loaded, %s", self.path, new.engine.digest)
         return True
 
@@ -447,27 +492,30 @@ class Deployment:
         except Exception as error:  # a fault of ours must not end a watch, nor be silent
             raise DeploymentError((), f"{self.path}: {type(error).__name__}: {error}") from error
 
-    def _put(self, new: Set, stale: Stale | None) -> None:
-        sets = {name: each for name, each in self._sets.items() if name != new.engine.digest}
+    def _put(self, new: Set, stale: Stale | None, *, alone: bool = False) -> None:
+        """Put a set in force. `alone`: turns that are on another one go on with it, too."""
+        kept = {} if alone else self._sets
+        sets = {name: each for name, each in kept.items() if name != new.engine.digest}
         sets[new.engine.digest] = new
         self._sets = {digest: sets[digest] for digest in list(sets)[-_SETS:]}
-        self._state = (new, stale)
+        self._state: tuple[Set, Stale | None] = (new, stale)
+        self._voided += alone
 
     def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
-            files = self._files = Files(self.path)
+            files = self._files = Files()
             self._readings.begin()
             found: Set | DeploymentError
             try:
-                found = build(files, self._owner, tools, self._readings, locked)
+                found = build(self.path, files, self._owner, tools, self._readings, locked)
             except DeploymentError as error:
-                self._readings.abort()
                 found = error
             time.sleep(files.until_quiet(quiet))
             if files.settled():
                 if isinstance(found, DeploymentError):
                     raise found
+                self._readings.keep()
                 return found
         raise DeploymentError((), f"{self.path}: the files keep changing while they are read; try again")
 
@@ -481,8 +529,23 @@ class Deployment:
             found = Diagnostic("G704", f"`state` cannot be used: {error}", span, file=settings.file)
             raise DeploymentError((found,), render_text((found,), {})) from None
 
-    def _logging(self, settings: Settings) -> DecisionLog | None:
-        if self._log_to is not None:
-            given = settings.log or LogSettings(self._log_to)
-            return DecisionLog(replace(given, to=self._log_to))
-        return DecisionLog(settings.log) if settings.log is not None else None
+
+def _instead(before: Set) -> str:
+    """What is in force where a load failed."""
+    return "the last good rules stay in force" if before.settings.keep_last_good else "every call is denied"
+
+
+def _are_tools(given: Any) -> bool:
+    try:
+        read_tools(given)
+    except (SchemaError, InputError):
+        return False
+    return True
+
+
+def _place(folder: str) -> tuple[int, int]:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)

@@ -38,7 +38,7 @@ class Checked(Struct, frozen=True):
     rules: RuleSet
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
-    seen: Mapping[str, str | None]  # the files that were looked up, see `Library`
+    seen: Mapping[str, bytes | None]  # the files that were looked up, see `Files`
     files: tuple[FileRead, ...] = ()  # those that were read, for a lock
 
     @property
@@ -89,7 +89,8 @@ def check_rules(
     offers = () if tools is None else declared(tools).offered
     for unit in compiled.units:
         if unit.top:
-            found += check_tools(unit, known, compiler.lets_of(unit), offers)
+            misfits = check_tools(unit, known, compiler.lets_of(unit), offers)
+            found += [each for each in misfits if not compiler.follows(each)]
     if tests and not compiled.failed:
         for unit in all_units(compiled.units):
             if not unit.source.shipped:
@@ -99,7 +100,7 @@ def check_rules(
         # What is wrong otherwise may be why a file was not read; one more file is no reason.
         whole = all(each.code == "G514" for each in found if each.severity is Severity.ERROR)
         found += verify(library.lock, files, whole=whole, documents=False)
-    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.seen, files)
+    return Checked(compiled.rules, compiled, tuple(dict.fromkeys(found)), library.files.seen, files)
 
 
 def _files(library: Library, units: tuple[Unit, ...]) -> tuple[FileRead, ...]:

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from ..grammar.diagnostics import Diagnostic
-from .ruletext import Origin, PackError, Source, read_bytes
+from .files import Files
+from .ruletext import Origin, PackError, Source
 from .wholefile import write_whole
 
 NAME = "callgate.lock"
@@ -111,7 +112,7 @@ def _keyed(files: Iterable[FileRead], folder: str) -> list[tuple[Key, FileRead]]
     return [(key, FileRead(each.origin, pack.name, pack.version)) for key, each, pack in named]
 
 
-def read_lock(path: str | os.PathLike[str]) -> Lock:
+def read_lock(path: str | os.PathLike[str], files: Files | None = None) -> Lock:
     """Read a lock file; keys that this version does not know are passed over.
 
     Raises:
@@ -120,9 +121,9 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
     shown = os.fspath(path)
     help_ = "run `callgate lock` to write it anew"
     try:
-        data = read_bytes(path, shown, LARGEST)
-    except PackError as error:
-        raise PackError(str(error), "G517", help_) from None
+        data = (files or Files()).read(path, LARGEST)
+    except OSError as error:
+        raise PackError(f"{shown}: cannot be read: {error.strerror}", "G517", help_) from None
     try:
         version = msgspec.json.decode(data, type=_Head).version
         if version > VERSION:

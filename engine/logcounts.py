@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import msgspec
 
@@ -21,6 +22,20 @@ class LogCounts(msgspec.Struct, frozen=True):
     waiting: int
     error: str | None
     since: str | None
+
+
+def total(counts: Iterable[LogCounts]) -> LogCounts:
+    """All of them in one. What is wrong is what is wrong with the first, before what was."""
+    found = list(counts)
+    worst = next((each for each in found if each.since), next((each for each in found if each.error), None))
+    return LogCounts(
+        sum(each.written for each in found),
+        sum(each.dropped for each in found),
+        sum(each.failed for each in found),
+        sum(each.waiting for each in found),
+        worst.error if worst is not None else None,
+        worst.since if worst is not None else None,
+    )
 
 
 class Missing:

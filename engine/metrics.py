@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .decided import Decided
 from .messages import sendable
+from .stores._forks import watch_forks
 
 if TYPE_CHECKING:
     from .logcounts import LogCounts
@@ -43,6 +44,14 @@ class Metrics:
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._micros = 0.0
         self._reloads = {"success": 0, "failure": 0}
+        watch_forks(self)
+
+    def before_fork(self) -> None:
+        """Nothing has to be done before."""
+
+    def after_fork(self, in_child: bool) -> None:
+        if in_child:
+            self._lock = RLock()  # a thread that held it is not here to give it back
 
     def decided(self, seen: Decided) -> None:
         """Count a decision."""

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from ..grammar.diagnostics import Diagnostic
 from ..rules.versions import check_spec
+from .files import Files
 from .offered import shipped_names
 from .ruletext import PackError
 
@@ -36,7 +37,7 @@ class NamedPacks(Struct, frozen=True):
     wrong: list[Diagnostic] = field(default_factory=list)
 
 
-def named_packs(given: Packs | None, folder: str | PathLike[str] | None = None) -> NamedPacks:
+def named_packs(given: Packs | None, folder: str | PathLike[str] | None, files: Files) -> NamedPacks:
     """Read what a caller named. Relative paths are relative to `folder`, or to the current one.
 
     Raises:
@@ -55,13 +56,13 @@ def named_packs(given: Packs | None, folder: str | PathLike[str] | None = None) 
         raise PackError(f"packs are names, paths or texts by name, not `{type(given).__name__}`")
     for entry in entries:
         if isinstance(entry, PathLike) and isinstance(entry.__fspath__(), str):
-            _path(found, os.fspath(entry), folder)
+            _path(found, os.fspath(entry), folder, files)
         elif not isinstance(entry, str):
             raise PackError(f"a pack is a name or a path, not `{type(entry).__name__}`")
         elif entry == SHIPPED:
             found.first.extend(Named(name) for name in shipped_names())
         elif is_path(entry):
-            _path(found, entry, folder)
+            _path(found, entry, folder, files)
         else:
             _name(found, entry)
     return found
@@ -84,23 +85,29 @@ def _name(found: NamedPacks, entry: str) -> None:
     found.first.append(Named(name, spec if at else None))
 
 
-def _path(found: NamedPacks, entry: str, folder: str | PathLike[str] | None) -> None:
-    path = Path(entry) if folder is None else Path(folder, entry)
-    if not os.path.isdir(path):
-        _file(found, str(path), part=False)
+def _path(found: NamedPacks, entry: str, folder: str | PathLike[str] | None, files: Files) -> None:
+    path = str(Path(entry) if folder is None else Path(folder, entry))
+    if not files.ask(os.path.isdir, path):
+        _file(found, path, part=False)
         return
-    try:
-        inside = sorted(each for each in os.listdir(path) if each.endswith(".gate") and each[0] != ".")
-    except OSError as error:
-        message = f"the folder `{path}` cannot be read: {error.strerror or error}"
-        found.wrong.append(Diagnostic("G505", message, file="<packs>"))
-        return
-    files = [path / name for name in inside if not os.path.isdir(path / name)]
-    if not files:
+    inside, why = files.ask(_inside, path)
+    if why:
+        found.wrong.append(Diagnostic("G505", f"the folder `{path}` cannot be read: {why}", file="<packs>"))
+    elif not inside:
         message = f"the folder `{path}` holds no *.gate file"
         found.wrong.append(Diagnostic("G509", message, help="name a folder of packs", file="<packs>"))
-    for each in files:
-        _file(found, str(each), part=True)
+    for each in inside:
+        _file(found, each, part=True)
+
+
+def _inside(folder: str) -> tuple[list[str], str]:
+    """The rule files in a folder, sorted; and why it cannot be read, or nothing."""
+    try:
+        names = sorted(each for each in os.listdir(folder) if each.endswith(".gate") and each[0] != ".")
+    except OSError as error:
+        return [], error.strerror or str(error)
+    paths = [os.path.join(folder, name) for name in names]
+    return [each for each in paths if not os.path.isdir(each)], ""
 
 
 def _file(found: NamedPacks, path: str, *, part: bool) -> None:

@@ -11,10 +11,11 @@ from typing import TypeAlias
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
 from ..rules.strictjson import JsonError, decode
+from .files import Files
 from .lock import Lock, admit, key_of
 from .naming import Named, Packs, named_packs
 from .offered import Offer, installed_offers, shipped_file, shipped_names
-from .ruletext import Origin, PackError, RuleText, digest, read_bytes, rule_text
+from .ruletext import Origin, PackError, RuleText, digest, rule_text
 
 __all__ = ["Library", "Named", "Packs", "shipped_names"]
 
@@ -28,9 +29,9 @@ class Library:
         named: `"shipped"`, names (`kimi` or `kimi@^1.2`), paths of files or of folders, or texts by name.
         lock: nothing is read that it does not hold, and nothing is used that has changed since.
         folder: what relative paths in `named` are relative to; None: the current folder.
+        files: what everything is read through.
 
     `first`: the packs that come before the rule texts, in order. `wrong`: what is wrong with `named`.
-    `seen`: the text of every file that was looked up, by its path, or None where there was no file.
     `read`: where everything came from that was read, or refused because of the lock (without a hash).
 
     Raises:
@@ -38,16 +39,20 @@ class Library:
     """
 
     def __init__(
-        self, named: Packs | None = None, *, lock: Lock | None = None, folder: Folder = None
+        self,
+        named: Packs | None = None,
+        *,
+        lock: Lock | None = None,
+        folder: Folder = None,
+        files: Files | None = None,
     ) -> None:
-        self._named = named_packs(named, folder)
+        self.files = files or Files()
+        self._named = named_packs(named, folder, self.files)
         self.first: list[Named] = self._named.first
         self.wrong: list[Diagnostic] = self._named.wrong
         self.lock = lock
-        self.seen: dict[str, str | None] = {}
         self.read: dict[tuple[str, str], Origin] = {}
         self._locked = lock.by_key() if lock is not None else {}
-        self._bytes: dict[tuple[str, str], bytes] = {}  # so that two looks at a file see the same
         self._homes: dict[str, Origin] = {}  # folders that are somebody's, by their path
         self._offers: dict[str, list[Offer]] | None = None
 
@@ -65,9 +70,8 @@ class Library:
             return None
         if folder is not None:
             path = str(Path(folder, f"{name}.gate"))
-            if os.path.isfile(path):
+            if self.files.ask(os.path.isfile, path):
                 return self.offered(self._at(path))
-            self.seen[path] = None
         offers = self.installed().get(name)
         return self._one(name, offers) if offers else self.shipped(name)
 
@@ -82,9 +86,7 @@ class Library:
                 Origin("installed", posixpath.dirname(origin.path), distribution=origin.distribution),
             )
         data = self._data(path, origin, origin.path)
-        found = rule_text(data, origin.path, path, origin, shipped=origin.source == "shipped")
-        self.seen[path] = found.text
-        return found
+        return rule_text(data, origin.path, path, origin, shipped=origin.source == "shipped")
 
     def shipped(self, name: str) -> RuleText | None:
         """The text of a pack that ships, or None. Raises PackError: see `find`."""
@@ -144,17 +146,11 @@ class Library:
         if not path.is_relative_to(root):
             raise PackError(f"`{name}` lies outside the folder of the rule file")
         written = str(Path(folder, name))
-        data = self._data(str(path), self._origin(written), f"`{name}`")
+        data = self._data(written, self._origin(written), f"`{name}`")
         try:
-            text = data.decode()
-            self.seen[written] = text
-            return decode(text)
+            return decode(data.decode())
         except (JsonError, UnicodeDecodeError) as error:
             raise PackError(f"`{name}` is no JSON: {error}") from None
-
-    def bytes_of(self, origin: Origin) -> bytes:
-        """The bytes of a file of `read` that the library opened itself. Raises KeyError for another."""
-        return self._bytes[origin.source, origin.path]
 
     def known(self, folder: Folder) -> set[str]:
         """The names that `find` would find, for a help. Raises PackError: see `installed`."""
@@ -200,10 +196,10 @@ class Library:
     def _data(self, path: str, origin: Origin, shown: str) -> bytes:
         """The bytes of a file, the same each time, and those of the lock."""
         self._note(origin)  # before it is opened
-        known = (origin.source, origin.path)
-        if known not in self._bytes:
-            self._bytes[known] = read_bytes(path, shown)
-        data = self._bytes[known]
+        try:
+            data = self.files.read(path)
+        except OSError as error:
+            raise PackError(f"{shown}: cannot be read: {error.strerror}") from None
         self._note(origin, data)
         return data
 

@@ -1,6 +1,7 @@
 """What was read of rule texts before, by their content: so that an edit costs the file that was edited.
 
-Source: `docs/deployments.md`, "Reload". A deployment keeps one; what the last load did not ask for is let go.
+Source: `docs/deployments.md`, "Reload". A deployment keeps one: what the last good load asked for, and the
+last of all.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ class Readings:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Any, Any]] = {}
+        self._good: dict[Hashable, tuple[Any, Any]] = {}
+        self._last: dict[Hashable, tuple[Any, Any]] = {}
         self._used: dict[Hashable, tuple[Any, Any]] = {}
 
     def begin(self) -> None:
-        """A load begins: what the one before did not ask for is forgotten."""
-        self._kept, self._used = self._used, {}
+        """A load begins."""
+        self._last, self._used = self._used, {}
 
-    def abort(self) -> None:
-        """The load failed: what was kept stays beside what it read."""
-        self._used = {**self._kept, **self._used}
+    def keep(self) -> None:
+        """The load was good: what it did not ask for is forgotten."""
+        self._good = self._used
 
     def get(self, key: Hashable, about: Any, make: Callable[[], T]) -> T:
         """What was made before for this key, else made now. `about`: what the key holds the identity of."""
-        found = self._used.get(key) or self._kept.get(key)
+        found = self._used.get(key) or self._last.get(key) or self._good.get(key)
         if found is None:
             found = (make(), about)
         self._used[key] = found

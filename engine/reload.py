@@ -43,9 +43,20 @@ class Watch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = weakref.ref(deployment)
+        self._begin()
+
+    def _begin(self) -> None:
+        # Not in the thread: a child that forked meanwhile would wait for the import for ever.
+        import watchfiles  # noqa: F401
+
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="callgate-watch", daemon=True)
         self._thread.start()
+
+    def resume(self) -> None:
+        """In a forked child, where the thread did not come along."""
+        if not self._stop.is_set():
+            self._begin()
 
     @property
     def alive(self) -> bool:
@@ -75,8 +86,7 @@ class Watch:
                 deployment = self._deployment()
                 if deployment is None or self._stop.is_set():
                     return
-                if happened or first:  # what happened before the watch began is not told
-                    deployment.refresh()
+                deployment.notice(happened or first)  # what happened before the watch began is not told
                 first = False
                 other = deployment.watched != wanted
                 del deployment
@@ -85,11 +95,15 @@ class Watch:
 
 
 class Watched(Struct, frozen=True):
-    """What is watched: folders, but for files of their `own` that callgate writes there. Both are sorted."""
+    """What is watched: folders, but for files of their `own` that callgate writes there. Both are sorted.
+
+    `places`: device and inode of each folder, which are others where another folder has its name.
+    """
 
     folders: tuple[str, ...]
     own: tuple[str, ...]
     poll: bool | None
+    places: tuple[tuple[int, int], ...] = ()
 
     def counts(self, _change: object, path: str) -> bool:
         """Is an event about something that callgate does not write?"""
@@ -128,6 +142,8 @@ def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:
             ignore_permission_denied=True,
         ):
             yield bool(changes)
+            if any(path in wanted.folders for _, path in changes):
+                return  # a folder came or went, and one with the same inode may be in its place
     except (OSError, RuntimeError):
         # A folder went away, or the system has no watch left: look again after a while.
         stop.wait(_AGAIN)

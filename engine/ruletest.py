@@ -42,7 +42,8 @@ def run_tests(compiler: Compiler, unit: Unit) -> list[Diagnostic]:
     units = all_units((unit,))
     documents = [_document(compiler.library, *each) for each in _documents(units)]
     trees = [each.tree for each in units]
-    key = ("tests", *map(id, trees), *(each.file for each in units), *documents, compiler.today)
+    files = [each.file for each in units]
+    key = ("tests", *map(id, trees), *files, *documents, compiler.named, compiler.today)
 
     def make() -> list[Diagnostic]:
         rules = compiler.link((replace_top(unit),), own_values=True).rules

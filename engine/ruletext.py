@@ -75,29 +75,20 @@ class PackError(CallgateError):
 def read_rule_file(
     path: str | os.PathLike[str], shown: str | None = None, *, shipped: bool = False
 ) -> RuleText:
-    """Read one `.gate` file.
+    """Read one `.gate` file, which may be a pipe that a person names.
 
     Raises:
         PackError: it is not there, is no UTF-8 text, or is too large.
     """
     name = shown or os.fspath(path)
-    return rule_text(read_bytes(path, name), name, path, Origin("file", os.fspath(path)), shipped=shipped)
-
-
-def read_bytes(path: str | os.PathLike[str], shown: str, largest: int = LARGEST) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        PackError: it cannot be read, or is too large.
-    """
     try:
         with open(path, "rb") as stream:
-            data = stream.read(largest + 1)
+            data = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # a ValueError is a name with NUL in it
-        raise PackError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(data) > largest:
-        raise PackError(f"{shown}: is larger than {largest} bytes")
-    return data
+        raise PackError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > LARGEST:
+        raise PackError(f"{name}: is larger than {LARGEST} bytes")
+    return rule_text(data, name, path, Origin("file", os.fspath(path)), shipped=shipped)
 
 
 def rule_text(

@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
-# The engine in force, or of rules with this digest, over the session's own tools; what its model is there.
-Follow: TypeAlias = "Callable[[str | None, Tools | None], tuple[Engine, str | None]]"
+# The engine in force, or of rules with this digest, over the session's own tools; what its model is there;
+# who is told. None: what was given last is of this digest, and still counts.
+Follow: TypeAlias = "Callable[[str | None, Tools | None], tuple[Engine, str | None, Told] | None]"
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -146,8 +147,7 @@ class Session:
         surface = self._surface if claim_surface is None else _names(claim_surface)
 
         def begins() -> None:
-            if self._follow is not None:
-                self._engine, self.model = self._follow(None, self._own)
+            self._take(None)
             self._text, self._context, self._surface = text, given, surface
             self._state.turn = self._turn()
             self._state.turns += 1
@@ -306,6 +306,7 @@ class Session:
             self._busy = True
             try:
                 if self._store is None:
+                    self._stay()
                     return work()
                 return self._store.update(self._key, self._update(work, anew))
             finally:
@@ -332,11 +333,17 @@ class Session:
         return Turn(ground=ground, rules="" if self._follow is None else self._engine.digest)
 
     def _stay(self) -> None:
-        """A turn that was begun elsewhere stays on its rules, where they are still at hand."""
+        """A turn stays on its rules, also one that was begun elsewhere, where they still count."""
         turn = self._state.turn
-        if self._follow is not None and turn.rules and turn.rules != self._engine.digest:
-            self._engine, self.model = self._follow(turn.rules, self._own)
+        if self._follow is not None and turn.rules:
+            self._take(turn.rules)
             turn.rules = self._engine.digest
+
+    def _take(self, rules: str | None) -> None:
+        """Go on with these rules, or with those that are in force."""
+        found = self._follow(rules, self._own) if self._follow is not None else None
+        if found is not None:
+            self._engine, self.model, self._told = found
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd
@@ -460,7 +467,7 @@ class Session:
         if type(tool) is not str:
             raise InputError(f"the tool's name must be text, not `{type(tool).__name__}`")
 
-        def calls() -> Verdict:
+        def calls() -> tuple[Verdict, Told | None]:
             turn = self._state.turn
             digest = memory.digest_of(tool, arguments)
             known = turn.calls.get(key)
@@ -478,12 +485,12 @@ class Session:
                 text=text,
             )
             self._remember(key, tool, digest, verdict, known, repeats)
-            return verdict
+            return verdict, self._told
 
         began = perf_counter_ns()
-        verdict = self._verb(calls)
-        if self._told is not None:
-            self._told(verdict, tool, arguments, began, self.model, self.id, call_id, stop_reason, text=text)
+        verdict, told = self._verb(calls)
+        if told is not None:
+            told(verdict, tool, arguments, began, self.model, self.id, call_id, stop_reason, text=text)
         return verdict
 
     def _remember(

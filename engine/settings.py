@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import yaml
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
@@ -114,7 +115,10 @@ _TYPES = {
 
 
 class Settings(Struct, frozen=True):
-    """A deployment's settings. Paths are absolute; `spans` says where each setting stands."""
+    """A deployment's settings. Paths are absolute; `spans` says where each setting stands.
+
+    `whole`: nothing of `packs` and `rules` was wrong, and left out.
+    """
 
     file: str
     folder: Path
@@ -136,6 +140,7 @@ class Settings(Struct, frozen=True):
     quiet: float = 0.1
     poll: bool | None = None
     spans: Mapping[Place, Span] = {}
+    whole: bool = True
 
     def at(self, *place: str | int) -> Span:
         """Where a setting stands, or the nearest one above it that does."""
@@ -145,17 +150,28 @@ class Settings(Struct, frozen=True):
 def read_settings(
     text: str, path: Path, environment: Mapping[str, str] | None = None
 ) -> tuple[Settings | None, list[Diagnostic]]:
-    """The settings of a deployment file, or None with everything that is wrong with it."""
+    """The settings of a deployment file, and everything that is wrong with them.
+
+    Those that are wrong are left out, so that the rest can be looked at. None: nothing can be told of them.
+    """
     file = str(path)
     reading = _Reading(file, os.environ if environment is None else environment)
     document = reading.document(text)
     found = list(reading.found)
+    wrong = {place[:1] for place in reading.unknown}
     if document is not None and not any(each.code == "G701" for each in found):
         # What could not be expanded has no value that could be wrong.
-        found += _faults(document, reading, file)
-    if found:
-        return None, sorted(found, key=lambda each: each.span.start)
-    return _settings(document, path, reading.spans), []
+        for place, fault in _faults(document, reading, file):
+            wrong.add(place[:1])
+            found.append(fault)
+    found.sort(key=lambda each: each.span.start)
+    if document is None or () in wrong or any(each.code == "G701" for each in found):
+        return None, found
+    sound = {name: value for name, value in document.items() if (name,) not in wrong}
+    settings = _settings(sound, path, reading.spans)
+    # A name that is none may have been meant for one of the two.
+    whole = all(name in SCHEMA and name not in ("packs", "rules") for (name,) in wrong)
+    return replace(settings, whole=whole), found
 
 
 class _Reading:
@@ -267,7 +283,7 @@ def _span(node: yaml.Node) -> Span:
     return Span(start.index, max(last, start.index), start.line + 1, start.column + 1)
 
 
-def _faults(document: Any, reading: _Reading, file: str) -> Iterator[Diagnostic]:
+def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
     from cerberus import Validator
 
     validator = Validator(SCHEMA, allow_unknown=False)
@@ -275,10 +291,10 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[Diagnostic]
     for error in _flat(validator._errors):
         place = tuple(error.document_path)
         if place not in reading.unknown:
-            yield _fault(error, place, _at(reading.spans, place), file)
+            yield place, _fault(error, place, _at(reading.spans, place), file)
     if value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST)) is not None:
         message = f"the values are larger than {LARGEST} bytes, once aliases are followed"
-        yield Diagnostic("G704", message, _at(reading.spans, ()), help="say less in it", file=file)
+        yield (), Diagnostic("G704", message, _at(reading.spans, ()), help="say less in it", file=file)
 
 
 def _flat(errors: Any) -> Iterator[Any]:
@@ -352,7 +368,7 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
     return Settings(
         str(path),
         path.parent,
-        document["default"],
+        document.get("default", "deny"),
         document.get("why") or "",
         tuple(document.get("packs") or ()),
         tuple(document.get("rules") or ()),

@@ -70,7 +70,7 @@ def read_folder(folder: str) -> Contents:
         above, name = os.path.split(each.origin.path)
         path = os.path.join(os.path.realpath(above), name)
         if each.origin.source == "file" and path.startswith(os.path.join(root, "")):
-            files[os.path.relpath(path, root).replace(os.sep, "/")] = library.bytes_of(each.origin)
+            files[os.path.relpath(path, root).replace(os.sep, "/")] = library.files.read(each.origin.path)
     return Contents(checked, checked.compiled.units, files)
 
 

@@ -71,10 +71,11 @@ def deployed(path: str, tools: Tools | None = None, *, locked: bool | None = Non
     """
     from pathlib import Path
 
-    from ..deploying import Files, build
+    from ..deploying import build
+    from ..files import Files
     from ..readings import Readings
 
-    found = build(Files(Path(os.path.abspath(path))), host(), tools, Readings(), locked)
+    found = build(Path(os.path.abspath(path)), Files(), host(), tools, Readings(), locked)
     tell_functions(found.engine)
     return found
 

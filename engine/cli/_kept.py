@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISREG
 
 from ._pickled import Ready, dump, load
 
-_FORM = b"callgate rules 1\n"
+_FORM = b"callgate rules 2\n"
 _SUM = 4  # bytes at the end, against damage
 _ENTRIES = 256  # in the folder; the oldest make room
 _LARGEST = 1 << 26  # bytes of an entry
@@ -41,12 +41,12 @@ class Kept:
         if not data.startswith(self._head) or _sum(data[:-_SUM]) != data[-_SUM:]:
             return None
         found = load(data[len(self._head) : -_SUM])
-        if found is None or not all(_is_still(path, text) for path, text in found[1].items()):
+        if found is None or not all(_is_still(path, known) for path, known in found[1].items()):
             return None
         return found[0]
 
-    def keep(self, ready: Ready, seen: Mapping[str, str | None]) -> None:
-        """Write the entry, if that can be done. `seen`: the files that were looked up, see `Library`."""
+    def keep(self, ready: Ready, seen: Mapping[str, bytes | None]) -> None:
+        """Write the entry, if that can be done. `seen`: the files that were looked up, see `Files`."""
         payload = dump(ready, seen) if self._folder is not None else None
         if self._folder is None or payload is None:
             return
@@ -109,13 +109,12 @@ def _sum(data: bytes) -> bytes:
     return crc32(data).to_bytes(_SUM)
 
 
-def _is_still(path: str, text: str | None) -> bool:
-    """Is what was looked up the same now? `text` None: there was no file."""
+def _is_still(path: str, known: bytes | None) -> bool:
+    """Is what was looked up the same now? `known` None: there was no file."""
     try:
         with open(path, "rb") as stream:
-            # Four bytes are the most of a character; what is longer now is not read to its end.
-            return text is not None and stream.read(4 * len(text) + 4).decode("utf-8-sig") == text
+            return known is not None and stream.read(len(known) + 1) == known
     except FileNotFoundError:
-        return text is None
+        return known is None
     except (OSError, ValueError):
         return False

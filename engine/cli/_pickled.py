@@ -24,7 +24,7 @@ class Ready(Struct, frozen=True):
     said: str
 
 
-def dump(ready: Ready, seen: Mapping[str, str | None]) -> bytes | None:
+def dump(ready: Ready, seen: Mapping[str, bytes | None]) -> bytes | None:
     """The bytes that `load` reads; None where it could not."""
     from ...rules.catalog import kinds as all_kinds
 
@@ -40,7 +40,7 @@ def dump(ready: Ready, seen: Mapping[str, str | None]) -> bytes | None:
     return data if load(data) == (ready, dict(seen)) else None
 
 
-def load(data: bytes) -> tuple[Ready, dict[str, str | None]] | None:
+def load(data: bytes) -> tuple[Ready, dict[str, bytes | None]] | None:
     """What `dump` was given, or None for other bytes."""
     try:
         rules, said, seen = _Reader(BytesIO(data)).load()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,15 @@ def deployment(folder: Path, *, head: str = "default: allow", **files: str) -> P
     named = {f"rules/{name}.gate": text for name, text in files.items()}
     settings = head + "\nrules: ['./rules/*.gate']\ntools: ./tools.json\nreload: {quiet-ms: 10}\n"
     return write(folder, {"deployment.yaml": settings, "tools.json": json.dumps({"read": SCHEMA}), **named})
+
+
+def within(seconds: float, holds: Callable[[], object]) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def refused(path: Path, **options: Any) -> DeploymentError:
@@ -175,6 +186,45 @@ def test_everything_that_is_wrong_with_the_files_is_said_at_once(tmp_path: Path)
     assert [(each.code, each.span.line) for each in found] == [("G706", 2), ("G706", 2), ("G706", 3)]
 
 
+def test_what_is_wrong_with_settings_rules_tools_and_store_is_said_in_one_run(tmp_path: Path) -> None:
+    files = {
+        "deployment.yaml": "default: maybe\nrules: [./a.gate]\ntools: ./t.json\nstate: foo://x\nlet: {zz: 1}",
+        "a.gate": "tool read { alow }",
+        "t.json": '{"read": {"type": 3}}',
+    }
+    found = refused(write(tmp_path, files)).diagnostics
+    assert [each.code for each in found] == ["G704", "G704", "G704", "G114", "G101"]
+    assert [each.file == str(tmp_path / "a.gate") for each in found] == [False] * 4 + [True]
+    files["deployment.yaml"] = files["deployment.yaml"].replace("[./a.gate]", "[./a.gate, ./no.gate]")
+    found = refused(write(tmp_path, files)).diagnostics  # which may have the `let`
+    assert sorted(each.code for each in found) == ["G101", "G704", "G704", "G704", "G706"]
+
+
+@pytest.mark.parametrize(
+    ("packs", "code"), [("./gone.gate", "G505"), ("gone", "G509"), ("./gone", "G509"), ("gone@x", "G502")]
+)
+def test_what_follows_from_a_pack_that_is_missing_is_not_said_beside_it(
+    tmp_path: Path, packs: str, code: str
+) -> None:
+    rules = """
+preset gone/p for gone/f
+disable alias because "x"
+let own = "/y"
+palette x for gone/fam { offer read }
+tool read {
+  deny "x" when /path under gone/root
+  alias /path from fp for gone/fam
+}
+"""
+    (tmp_path / "gone").mkdir()
+    head = f"default: deny\npacks: ['{packs}']\nlet: {{root: /x}}"
+    path = deployment(tmp_path, head=head, a=rules)
+    assert [each.code for each in refused(path).diagnostics] == [code]
+    path.write_text(path.read_text().replace(f"packs: ['{packs}']", ""))
+    codes = {each.code for each in refused(path).diagnostics}
+    assert codes == {"G106", "G107", "G114", "G304"}  # without it they are wrong
+
+
 @pytest.mark.parametrize("path", [3, None, b"x"])
 def test_a_path_that_is_none(path: Any) -> None:
     with pytest.raises(callgate.InputError, match="named by its path"):
@@ -188,7 +238,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_deployment_file_that_cannot_be_read_is_told_with_its_name_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "binary.yaml").write_bytes(b"\xff\x00")
-    for name, why in (("no", "No such file"), ("folder", "no regular file"), ("binary", "no UTF-8 text")):
+    for name, why in (("no", "No such file"), ("folder", "Is a directory"), ("binary", "no UTF-8 text")):
         (found,) = refused(tmp_path / f"{name}.yaml").diagnostics
         assert (found.code, found.file) == ("G706", str(tmp_path / f"{name}.yaml"))
         assert why in found.message
@@ -348,11 +398,45 @@ def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    path = deployment(tmp_path, a=GOOD)
-    (tmp_path / "tools.json").unlink()
-    os.mkfifo(tmp_path / "tools.json")
+@pytest.mark.parametrize(
+    "name",
+    ["deployment.yaml", "tools.json", "a.gate", "own.gate", "packs/inner.gate", "s.json", "callgate.lock"],
+)
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    files = {
+        "deployment.yaml": "default: allow\nrules: [a.gate]\ntools: tools.json\npacks: [./own.gate, ./packs]",
+        "tools.json": json.dumps({"read": SCHEMA}),
+        "a.gate": 'tool read { schema "s.json" }',
+        "own.gate": 'pack own "1.0.0"',
+        "packs/inner.gate": 'pack inner "1.0.0"',
+        "s.json": json.dumps(SCHEMA),
+    }
+    path = write(tmp_path, files)
+    with callgate.load(path) as engine:
+        (tmp_path / name).unlink(missing_ok=True)
+        os.mkfifo(tmp_path / name)
+        assert "no regular file" in (engine.refresh().error or "")
     assert "no regular file" in str(refused(path))
+
+
+def test_each_file_is_read_once_in_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"own.gate": 'pack own "1.0.0"', "rules/s.json": json.dumps(SCHEMA)})
+    path = deployment(tmp_path, head="default: allow\npacks: [./own.gate]", a='tool read { schema "s.json" }')
+    lock(path)
+    read: list[str] = []
+    really = open
+
+    def opened(name: Any, *given: Any, **more: Any) -> Any:
+        read.append(os.fspath(name))
+        return really(name, *given, **more)
+
+    for each in tmp_path.rglob("*"):
+        os.utime(each, (1, 1))  # what was written long ago has been quiet
+    time.sleep(1.1)  # and is not read again to see whether it changed
+    monkeypatch.setattr("builtins.open", opened)
+    with callgate.load(path):
+        mine = [name for name in read if name.startswith(str(tmp_path))]
+    assert len(mine) == len(set(mine)) == 6
 
 
 def test_a_deployment_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
@@ -374,6 +458,37 @@ def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None
         assert engine.refresh().loads == 2
         write(tmp_path, {"rules/own.gate": files["rules/own.gate"] + "\n# x"})
         assert engine.refresh().loads == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rules"),
+    [
+        ('let root = "/srv"', 'let root = "/etc"', 'tool read { deny "out" unless /path under team/root'),
+        ("family f matches 'a'", "family f matches 'b'", 'tool read { deny "out" for team/f'),
+    ],
+)
+def test_tests_are_run_again_where_another_pack_that_they_name_changed(
+    tmp_path: Path, before: str, after: str, rules: str
+) -> None:
+    test = ' test "x" { model "b"\ncall {"path": "/srv/a"}\nexpect valid } }'
+    write(tmp_path, {"team.gate": f'pack team "1.0.0"\n{before}'})
+    path = deployment(tmp_path, head="default: allow\npacks: [./team.gate]", a=rules + "\n" + test)
+    with callgate.load(path) as engine:
+        write(tmp_path, {"team.gate": f'pack team "1.0.0"\n{after}'})
+        assert "test `x` fails" in (engine.reload().error or "")
+    assert "test `x` fails" in str(refused(path))
+
+
+def test_what_comes_into_a_folder_of_packs_or_leaves_it_is_a_change(tmp_path: Path) -> None:
+    write(tmp_path, {"packs/own.gate": 'pack own "1.0.0"'})
+    path = deployment(tmp_path, head="default: allow\npacks: [./packs]", a=GOOD)
+    with callgate.load(path) as engine:
+        write(tmp_path, {"packs/more.gate": 'pack more "1.0.0"\ntool read { deny "more" }'})
+        assert engine.refresh().packs == ("more@1.0.0", "own@1.0.0")
+        assert engine.check("read", {"path": "/a"}).reason == "more"
+        (tmp_path / "packs/more.gate").unlink()
+        assert engine.refresh().packs == ("own@1.0.0",)
+        assert str(tmp_path / "packs") in engine.watched.folders
 
 
 def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
@@ -412,10 +527,25 @@ def test_other_tools_are_checked_like_an_edit(tmp_path: Path) -> None:
         status = engine.set_tools(other)
         assert "no field `path`" in (status.error or "")
         assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
-        assert engine.reload().error is None  # with the tools that were good
-        assert engine.check("read", {"file_path": "/a", "limit": "5"}).arguments == {"path": "/a", "limit": 5}
+        assert "no field `path`" in (engine.reload().error or "")  # as after an edit that is no good
+        write(tmp_path, {"rules/a.gate": "tool read { alias /other from file_path }"})
+        assert engine.reload().error is None
+        assert engine.check("read", {"file_path": "/a"}).arguments == {"other": "/a"}
+        write(tmp_path, {"rules/a.gate": GOOD})
         assert engine.set_tools(None).error is None
         assert engine.check("read", {"path": "/a"}).outcome.value == "valid"
+
+
+def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        write(tmp_path, {"rules/a.gate": "tool"})
+        engine.reload()
+        status = engine.set_tools({"read": SCHEMA, "list": None})
+        assert status.stale_since is not None
+        assert engine.check("list", {}).code == "unknown-tool"
+        write(tmp_path, {"rules/a.gate": GOOD})
+        assert engine.refresh().error is None
+        assert engine.check("list", {}).allowed
 
 
 @pytest.mark.parametrize("tools", [3, {"a": {"type": 3}}, [{"x": 1}]])
@@ -424,6 +554,8 @@ def test_tools_that_are_none_change_nothing(tmp_path: Path, tools: Any) -> None:
         before = engine.engine
         assert engine.set_tools(tools).error
         assert engine.engine is before
+        engine.notice(True)
+        assert engine.status.error is None
 
 
 # Sessions
@@ -440,6 +572,40 @@ def test_a_turn_stays_on_the_set_that_it_began_with(tmp_path: Path) -> None:
         session.user()
         verdict = session.call("read", {"path": "/a"}, call_id="3")
         assert (verdict.engine, verdict.outcome.value) == (engine.digest, "denied")
+
+
+@pytest.mark.parametrize("kept", [None, "one"])
+@pytest.mark.parametrize("tools", [None, {"read": SCHEMA, "list": None}])
+def test_without_keep_last_good_a_turn_that_goes_on_is_denied_too(
+    tmp_path: Path, kept: str | None, tools: Any
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, keep-last-good: false"))
+    with callgate.load(path) as engine:
+        session, other = engine.session(kept, tools=tools), engine.session("other", tools=tools)
+        for each in (session, other):
+            each.user()
+            assert each.call("read", {"path": "/a"}, call_id="1").allowed
+        write(tmp_path, {"rules/a.gate": "tool"})
+        engine.reload()
+        for call_id in ("1", "2"):
+            verdict = session.call("read", {"path": "/a"}, call_id=call_id)
+            assert "could not be loaded" in (verdict.reason or "")
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "mended" }'})
+        engine.reload()
+        assert session.call("read", {"path": "/a"}, call_id="3").reason == "mended"
+        assert other.call("read", {"path": "/a"}, call_id="2").reason == "mended"
+
+
+def test_a_turn_stays_on_its_set_however_many_come(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        session = engine.session()
+        session.user()
+        before = engine.digest
+        for number in range(10):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.reload()
+        assert session.call("read", {"path": "/a"}, call_id="1").engine == before
 
 
 def test_a_turn_that_another_session_object_goes_on_with_stays_too(tmp_path: Path) -> None:
@@ -762,6 +928,71 @@ def test_the_log_can_be_a_function_and_changes_with_the_settings(tmp_path: Path)
     assert len((tmp_path / "b/others.jsonl").read_text().splitlines()) == 1
 
 
+def test_a_decision_goes_to_the_log_of_the_set_that_it_was_made_under(tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ./masked.jsonl, values: true, mask: [/secret]}"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    statuses: list[Any] = []
+
+    def prepare(sent: Any) -> Any:
+        if "reload" in sent:
+            path.write_text(path.read_text().replace("masked", "open").replace("mask: [/secret]", "mask: []"))
+            thread = threading.Thread(target=lambda: statuses.append(engine.reload()))
+            thread.start()
+            thread.join()
+        return sent
+
+    tools = {"read": {"type": "object"}}
+    with callgate.load(path, tools=tools, prepare={"read": prepare}) as engine:
+        session = engine.session()
+        session.user()
+        engine.check("read", {"secret": "s3cret-1", "reload": True})
+        assert statuses[0].error is None
+        session.call("read", {"secret": "s3cret-2"}, call_id="1")
+        engine.check("read", {"secret": "s3cret-3"})
+        session.user()
+        session.call("read", {"secret": "s3cret-4"}, call_id="1")
+    masked, unmasked = ((tmp_path / f"{name}.jsonl").read_text() for name in ("masked", "open"))
+    assert masked.count("***") == 2
+    assert "s3cret" not in masked
+    assert [number for number in "1234" if f"s3cret-{number}" in unmasked] == ["3", "4"]
+    assert engine.log_counts.written == 4  # of both
+
+
+def test_the_counts_of_the_log_go_on_when_its_settings_change(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a=GOOD)
+    with callgate.load(path) as engine:
+        for number in range(10):
+            engine.check("read", {"path": "/a"})
+            path.write_text(path.read_text().replace(f"{number}.jsonl", f"{number + 1}.jsonl"))
+            assert engine.reload().error is None
+        assert engine.log_counts.written + engine.log_counts.waiting == 10
+        path.write_text(path.read_text().replace("log: {to: ./10.jsonl}", ""))
+        engine.reload()
+        engine.check("read", {"path": "/a"})
+        assert within(10, lambda: engine.log_counts.written == 10)
+        assert sum(each.name == "callgate-log" for each in threading.enumerate()) <= 8
+    assert engine.log_counts.dropped == 0
+
+
+def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./a.jsonl}", a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 500"))
+    engine = callgate.load(path)
+    path.write_text(
+        path.read_text().replace("./a.jsonl", "./b.jsonl") + f"state: sqlite:///{tmp_path}/x.db\n"
+    )
+    thread = threading.Thread(target=engine.reload)
+    thread.start()
+    time.sleep(0.2)
+    engine.close()
+    thread.join()
+    assert engine.check("read", {"path": "/a"}).allowed
+    assert engine.log_counts.dropped == 1
+    assert not (tmp_path / "b.jsonl").exists()
+    assert not (tmp_path / "x.db").exists()
+    assert not any(each.name == "callgate-log" for each in threading.enumerate())
+
+
 def test_a_log_that_cannot_be_written_stops_no_call_and_is_reported(tmp_path: Path) -> None:
     head = "default: allow\nlog: {to: ./nowhere/decisions.jsonl}"
     with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
@@ -823,6 +1054,23 @@ def test_the_file_of_a_store_lies_beside_the_deployment(
         assert str(tmp_path / "a b/gate.db") in engine.watched.own
     assert (tmp_path / "a b/gate.db").exists()
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_handler_of_the_programs_log_may_load_again(tmp_path: Path) -> None:
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            statuses.append(engine.reload())
+
+    statuses: list[Any] = []
+    handler = Handler(logging.WARNING)
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        write(tmp_path, {"rules/a.gate": "tool"})
+        logging.getLogger("callgate").addHandler(handler)
+        try:
+            assert engine.reload().failures == 2
+        finally:
+            logging.getLogger("callgate").removeHandler(handler)
+        assert len(statuses) == 1
 
 
 def test_another_store_after_a_reload(tmp_path: Path) -> None:

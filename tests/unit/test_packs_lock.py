@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from callgate.engine import packs as packs_module
+from callgate.engine import files as files_module
 from callgate.engine.loading import Checked, check_rules
 from callgate.engine.lock import Lock, Locked, lock_of, lock_text, read_lock, verify, write_lock
 from callgate.engine.packs import Library
@@ -168,13 +168,13 @@ def test_a_pack_that_is_not_in_the_lock_is_not_even_opened(
     lock = locked(rules)
     lock = Lock(tuple(each for each in lock.entries if each.name != "team"), lock.folder)
     opened: list[str] = []
-    really = packs_module.read_bytes
+    really = files_module._content
 
-    def read(path: Any, shown: str) -> bytes:
+    def read(path: Any, largest: int) -> Any:
         opened.append(os.fspath(path))
-        return really(path, shown)
+        return really(path, largest)
 
-    monkeypatch.setattr(packs_module, "read_bytes", read)
+    monkeypatch.setattr(files_module, "_content", read)
     checked = compiled(rules, lock)
     (found,) = [each for each in checked.diagnostics if each.severity is Severity.ERROR]
     assert (found.code, found.span.line) == ("G514", 1)
@@ -234,17 +234,17 @@ def test_the_bytes_that_are_used_are_those_that_were_hashed(
     paths = [rules / "top.gate", rules / "other.gate"]
     lock = lock_of(check_rules([read_rule_file(path) for path in paths]).files, rules.parent)
     times: dict[str, int] = {}
-    really = packs_module.read_bytes
+    really = files_module._content
 
-    def read(path: Any, shown: str) -> bytes:
-        data = really(path, shown)
+    def read(path: Any, largest: int) -> Any:
+        data = really(path, largest)
         times[os.fspath(path)] = times.get(os.fspath(path), 0) + 1
         if str(path).startswith(str(rules)):
             Path(path).write_text('pack team "6.6.6"\ntool t { allow }\n')
         return data
 
     texts = [read_rule_file(path) for path in paths]
-    monkeypatch.setattr(packs_module, "read_bytes", read)
+    monkeypatch.setattr(files_module, "_content", read)
     checked = check_rules(texts, packs=Library(lock=lock))
     assert faults(checked) == []
     assert checked.rules.source.packs[0] == "team@1.0.0"

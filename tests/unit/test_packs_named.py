@@ -185,7 +185,7 @@ def test_what_cannot_be_read_is_an_error_that_names_it(
 ) -> None:
     (tmp_path / "a.gate").write_text(pack("a"))
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     # Root, which tests may run as, is refused nothing.

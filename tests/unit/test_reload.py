@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import callgate
 from callgate import Deployment
+from callgate.engine import readings
 from callgate.engine.reload import Watched, needs_polling
+from callgate.grammar.ast import Statement
 
-from .test_deployment import GOOD, deployment
+from .test_deployment import GOOD, deployment, within
 
 
 @pytest.fixture(params=["told", "polled"])
@@ -36,15 +40,6 @@ def rule(reason: str) -> str:
 
 def says(engine: Deployment, reason: str) -> bool:
     return engine.check("read", {"path": "/a"}).reason == reason
-
-
-def within(seconds: float, holds: Callable[[], object]) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def put(path: Path, text: str) -> None:
@@ -97,6 +92,23 @@ def test_folders_that_are_new_in_the_settings_are_watched(engine: Deployment, tm
         assert within(10, lambda number=number: says(engine, f"there {number}"))
 
 
+@pytest.mark.parametrize("pattern", ["./rules/**/*.gate", "./rules/*/b.gate"])
+def test_folders_that_come_below_a_pattern_are_watched(engine: Deployment, pattern: str) -> None:
+    rules = engine.path.parent / "rules"
+    (rules / "sub").mkdir()
+    put(rules / "sub/b.gate", rule("sub"))
+    put(engine.path, engine.path.read_text().replace("./rules/*.gate", pattern))
+    (rules / "a.gate").unlink()
+    assert within(10, lambda: says(engine, "sub"))
+    time.sleep(1.5)  # what came before the watch began is seen anyway
+    (rules / "0").mkdir()
+    time.sleep(0.3)
+    put(rules / "0/b.gate", rule("new"))
+    assert within(10, lambda: says(engine, "new"))
+    put(rules / "0/b.gate", rule("again"))
+    assert within(10, lambda: says(engine, "again"))
+
+
 def test_a_folder_that_goes_away_and_comes_back(engine: Deployment) -> None:
     rules = engine.path.parent / "rules"
     away = rules.with_name("away")
@@ -108,6 +120,163 @@ def test_a_folder_that_goes_away_and_comes_back(engine: Deployment) -> None:
     assert within(10, lambda: engine.status.error is None and says(engine, "back"))
     put(rules / "a.gate", rule("again"))
     assert within(10, lambda: says(engine, "again"))
+
+
+def test_another_folder_of_the_same_name_is_watched_too(engine: Deployment) -> None:
+    rules = engine.path.parent / "rules"
+    for number in range(2):
+        other = rules.with_name("other")
+        other.mkdir()
+        put(other / "a.gate", rule(f"other {number}"))
+        rules.rename(rules.with_name(f"old {number}"))
+        other.rename(rules)
+        assert within(10, lambda number=number: says(engine, f"other {number}"))
+        for again in range(2):
+            time.sleep(1)  # what came before the watch began is seen anyway
+            put(rules / "a.gate", rule(f"edit {number} {again}"))
+            assert within(10, lambda text=f"edit {number} {again}": says(engine, text))
+
+
+def test_a_folder_that_is_made_anew_is_watched_too(engine: Deployment) -> None:
+    rules = engine.path.parent / "rules"
+    for number in range(2):
+        (rules / "a.gate").unlink()
+        rules.rmdir()
+        rules.mkdir()  # which may have the inode of the one that was there
+        put(rules / "a.gate", rule(f"anew {number}"))
+        assert within(10, lambda number=number: says(engine, f"anew {number}"))
+        time.sleep(1)
+        put(rules / "a.gate", rule(f"edit {number}"))
+        assert within(10, lambda number=number: says(engine, f"edit {number}"))
+
+
+def test_a_link_above_the_folder_that_is_turned(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        deployment(tmp_path / name / "app", a=rule(name))
+    (tmp_path / "now").symlink_to("one")
+    path = tmp_path / "now/app/deployment.yaml"
+    with callgate.load(path) as engine:
+        engine.watch()
+        for name in ("two", "three"):
+            time.sleep(1)
+            (tmp_path / "next").symlink_to(name)
+            (tmp_path / "next").replace(tmp_path / "now")
+            assert within(10, lambda name=name: says(engine, name))
+            put(tmp_path / name / "app/rules/a.gate", rule(f"edit {name}"))
+            assert within(10, lambda name=name: says(engine, f"edit {name}"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_child_that_forks_during_a_load_loads_and_watches_itself(tmp_path: Path) -> None:
+    program = f"""
+import os, sys, threading, time
+import callgate
+from callgate.engine import deployment
+
+def says(reason):
+    end = time.monotonic() + 20
+    while time.monotonic() < end and engine.check("read", {{"path": "/a"}}).reason != reason:
+        time.sleep(0.01)
+    return engine.check("read", {{"path": "/a"}}).reason == reason
+
+def put(reason):
+    path = {str(tmp_path / "rules/a.gate")!r}
+    with open(path + ".new", "w") as file:
+        file.write('tool read {{ deny "%s" }}' % reason)
+    os.replace(path + ".new", path)
+
+engine = callgate.load({str(tmp_path / "deployment.yaml")!r})
+engine.watch()
+inside, go = threading.Event(), threading.Event()
+
+def build(*given):  # a load that takes long, while a decision is being counted
+    found = really(*given)
+    with engine._metrics._lock:
+        inside.set()
+        go.wait()
+    return found
+
+really, deployment.build = deployment.build, build
+put("edit")
+inside.wait()
+child = os.fork()
+if not child:
+    go.set()
+    good = says("edit")  # which it was about to load
+    put("child")
+    good = good and engine.reload().error is None and says("child")
+    put("again")
+    good = good and says("again") and engine.watch().alive
+    engine.close()
+    os._exit(0 if good else 1)
+status = os.waitpid(child, 0)[1]
+go.set()
+good = says("again")
+engine.close()
+sys.exit(0 if good and status == 0 else 1)
+"""
+    deployment(tmp_path, a=rule("first"))
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_stays_wrong_is_tried_ever_more_seldom_and_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("callgate.engine.deployment.time.monotonic", lambda: now)
+    with callgate.load(deployment(tmp_path, a=rule("first"))) as engine:
+        put(tmp_path / "rules/a.gate", "tool")
+        tries = []
+        for _ in range(300):  # seconds
+            engine.notice(True)
+            tries.append(engine.status.failures)
+            now += 1
+        assert tries[0] == 1
+        assert tries[60] <= 6
+        assert 10 <= tries[-1] <= 20
+        assert len([each for each in caplog.records if "cannot be loaded" in each.getMessage()]) == 1
+        put(tmp_path / "rules/a.gate", "tool {")  # another fault is looked at, and said, at once
+        engine.notice(True)
+        assert engine.status.failures == tries[-1] + 1
+        assert len([each for each in caplog.records if "cannot be loaded" in each.getMessage()]) == 2
+        before = engine.status.failures
+        engine.refresh()
+        assert engine.status.failures == before + 1
+        put(tmp_path / "rules/a.gate", rule("mended"))
+        engine.notice(True)
+        assert engine.status.error is None
+
+
+def test_what_is_kept_of_bad_files_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    really = readings.parse
+    monkeypatch.setattr(readings, "parse", lambda text, **more: made.append(text) or really(text, **more))
+    with callgate.load(deployment(tmp_path, a=rule("first"), b=rule("second"))) as engine:
+        sizes = []
+        for number in range(6):
+            put(tmp_path / "rules/a.gate", rule(f"{number}") + "tool")
+            engine.reload()
+            gc.collect()
+            sizes.append(sum(isinstance(each, Statement) for each in gc.get_objects()))
+        assert engine.status.failures == 6
+        assert sizes[-1] == sizes[1]
+        assert len(made) == 2 + 6
+        put(tmp_path / "rules/a.gate", rule("first"))
+        assert engine.reload().error is None
+        assert len(made) == 2 + 6  # the last good ones are not read again
+
+
+def test_what_was_never_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = deployment(tmp_path, head="default: allow\nwhy: ${WHY_NOBODY}", a=rule("first"))
+    monkeypatch.setenv("WHY_NOBODY", "x")
+    with callgate.load(path) as engine:
+        monkeypatch.delenv("WHY_NOBODY")
+        engine.watch()
+        engine.reload()
+        assert engine.status.error
+        monkeypatch.setenv("WHY_NOBODY", "x")
+        assert within(10, lambda: engine.status.error is None)
 
 
 @pytest.mark.parametrize("poll", ["true", "false"])

@@ -33,14 +33,29 @@ reload: {watch: true, keep-last-good: false, quiet-ms: 50, poll: true}
 
 def read(text: str, **environment: str) -> Settings:
     settings, found = read_settings(text, PATH, environment)
-    assert settings is not None, found
+    assert settings is not None
+    assert not found
     return settings
 
 
 def wrong(text: str, **environment: str) -> list[Diagnostic]:
-    settings, found = read_settings(text, PATH, environment)
-    assert settings is None
+    _, found = read_settings(text, PATH, environment)
+    assert found
     return found
+
+
+def test_what_is_wrong_is_left_out_so_that_the_rest_can_be_looked_at() -> None:
+    text = "default: maybe\nrules: [./a.gate]\ntools: ${NOWHERE}\nlog: {to: x, mask: [a]}\nlet: {a: 1}"
+    settings, found = read_settings(text, PATH, {})
+    assert settings is not None
+    assert len(found) == 3
+    assert (settings.default, settings.tools, settings.log) == ("deny", None, None)
+    assert (settings.rules, settings.let, settings.whole) == (("./a.gate",), {"a": 1}, True)
+    for each in ("rulez: []", "packs: 3"):
+        settings, _ = read_settings(f"default: deny\n{each}", PATH, {})
+        assert settings is not None
+        assert not settings.whole
+    assert read_settings("default: [", PATH, {})[0] is None
 
 
 def test_every_setting() -> None:
@@ -216,5 +231,5 @@ def test_aliases_that_grow_are_refused() -> None:
 @given(st.text(max_size=60) | st.text(alphabet="adeflopt:{}[]$-&*!'\"\n #>|%@`,?1", max_size=80))
 def test_any_text_is_read_or_refused(text: str) -> None:
     settings, found = read_settings(text, PATH, {})
-    assert (settings is None) == bool(found)
+    assert settings is not None or found
     assert all(each.code in CODES and each.span.line >= 1 for each in found)
