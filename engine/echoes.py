@@ -45,6 +45,8 @@ def echoed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
         if unseen((folded,), apart) and (len(plain) < least or plain not in together):
             continue
         found.append(piece)
+        if len(found) > LINES:
+            break
         if re.search(rf"[0-9] ?[:|→│\t-][ \t\"']*{re.escape(folded)}", apart) is not None:
             return [ALL]
         if plain and re.search(rf"[0-9][:|→│-]{re.escape(plain)}", together) is not None:

@@ -20,6 +20,17 @@ NAME = 64  # bytes of a target's name, as JSON; a longer one is known by its key
 SMALLEST = 80  # bytes of a target of which no more is kept than has to be
 
 
+class Room(msgspec.Struct, frozen=True):
+    """Bytes that are left in a session's state, below 0 where there are too few: for what lasts as long as
+    the turn, beside what a turn may need in any case; and for what is there until a result comes."""
+
+    lasting: int
+    passing: int
+
+
+PLENTY = Room(1 << 20, 1 << 20)
+
+
 class Preset(msgspec.Struct, frozen=True):
     """How patient the gate is. Raises InputError unless 1 <= refill < cap."""
 

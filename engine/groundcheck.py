@@ -12,6 +12,8 @@ from .conditioncheck import check_condition
 from .grounds import looks_at_call, looks_at_result, parts_of
 from .palettecheck import no_call
 
+_SIGNALS, _LONGEST = 64, 64  # statements, and letters of a name, that a session has room for
+
 
 def check_ground(ground: GroundBlock, lets: Mapping[str, Json], file: str) -> list[Diagnostic]:
     """What is wrong with the conditions of one block."""
@@ -36,6 +38,14 @@ def check_together(
                 help_ = f"did you mean `{near}`?" if near else "add `signal NAME from TOOL when …`"
                 message = f"no `signal` is called `{name[:64]}`, so no completion is ever accepted"
                 yield Diagnostic("G606", message, each.span, Severity.WARNING, help_, file)
+    own = [each for each in _statements(grounds) if isinstance(each, Signal)]
+    for each in own:
+        if len(each.name) > _LONGEST:
+            message = f"`{each.name[:_LONGEST]}…` is too long for the name of a signal"
+            yield Diagnostic("G608", message, each.span, help=f"at most {_LONGEST} letters", file=file)
+    if own and len(signals) > _SIGNALS:
+        message = f"there are {len(signals)} `signal` statements in all files and packs"
+        yield Diagnostic("G608", message, own[-1].span, help=f"at most {_SIGNALS} can be kept", file=file)
 
 
 def signals_of(grounds: Iterable[GroundBlock]) -> list[str]:

@@ -18,7 +18,7 @@ import msgspec
 from .echoes import ALL, without_echoes
 from .errors import InputError
 from .failures import says_nothing
-from .gatevalues import DIGESTS, MARK, NAME, TARGETS, Grounding, Pending, Preset, Target
+from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
@@ -28,7 +28,6 @@ from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, s
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
 _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
 _CUT = 24  # bytes of a name that is not kept whole then
-_PLENTY = 1 << 20
 _KEYED = blake2b(digest_size=MARK * 3 // 4, key=b"callgate.novelty")  # to be copied
 _FOLDERS = 24  # above a path whose name is not kept whole
 _TOKEN = 4096  # characters of a path
@@ -78,12 +77,12 @@ def change_started(
     cwd: Folded,
     *,
     unnamed: bool,
-    room: int = _PLENTY,
+    room: Room = PLENTY,
 ) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
     `named`: keys of the targets, with what is written there. `unnamed`: it may change something else, too.
-    `room`: bytes that are left for what is kept; with less of it, less is.
+    With less `room`, less is kept.
     """
     state.mutations += 1
     state.moves += 1
@@ -94,25 +93,28 @@ def change_started(
         state.anything = -1
         state.running += 1
         state.unnamed = _shown_name(tool)
+    lasting, passing = room.lasting, room.passing
     for key, one in named:
         known = state.targets.get(key)
-        if known is None and (len(state.targets) >= TARGETS or room < 0):
+        if known is None and (len(state.targets) >= TARGETS or lasting < 0):
             state.others = True
             continue
-        most = LINES if room > _FULL else int(room > _ONE)
-        now = _target(one.name, cwd, room) if known is None else known
-        going = (*now.going, *_gone(now, one))
+        now = _target(one.name, cwd, lasting) if known is None else known
         # What takes the place of something takes its room, too.
-        most = max(most, len(hitting(one.gone, now.pieces)))
-        coming = (*now.coming, *sample(one.pieces, most))
+        swapped = len(hitting(one.gone, now.pieces)) if one.gone and now.pieces else 0
+        most = max(LINES if lasting > _FULL else int(lasting > _ONE), swapped)
+        new, gone = sample(one.pieces, most), sample(_gone(now, one), LINES)
+        size = (len(new) + len(gone)) * (PIECE + 3)
+        if size > passing:
+            new = gone = ()
         state.targets[key] = here = Target(
             now.name,
             None,
             now.running + 1,
             False,
             now.pieces,
-            sample(coming, LINES),
-            sample(going, LINES if room > 0 else len(now.going)),
+            sample((*now.coming, *new), LINES),
+            sample((*now.going, *gone), LINES),
             now.whole or one.whole,
             now.lines or one.lines,
             now.every or one.every,
@@ -121,14 +123,16 @@ def change_started(
             now.above,
             now.cut,
         )
-        more = len(here.coming) + len(here.going) - len(now.coming) - len(now.going)
-        room -= more * (PIECE + 3) + (0 if known is not None or here.cut else NAME + len(here.above))
+        name = 0 if known is not None or here.cut else NAME + len(here.above)
+        lasting -= len(new) * (PIECE + 3) + name
+        passing -= size + name
 
 
 def _target(name: str, cwd: Folded, room: int) -> Target:
     if room > _WHOLE:
         return Target(_shown_name(name), above=_above(name, cwd))
-    return Target(fit(_shown_name(name), _CUT), cut=True)
+    lost = ".." in name  # what such a name begins with does not say where it lies
+    return Target(fit(_shown_name(name), _CUT) + "?" * lost, cut=True)
 
 
 def _gone(target: Target, one: Written) -> tuple[str, ...]:
@@ -209,7 +213,10 @@ def under(state: Grounding, named: Sequence[tuple[str, Written]], cwd: Folded) -
 
     def lies(each: Target) -> bool:
         if each.cut:
-            return True  # where it lies is not known any more
+            begins = key_of(each.name, cwd)
+            return "?" in each.name or any(
+                begins.startswith(f"{folder}/") or folder.startswith(begins) for folder in folders
+            )
         if each.above:
             return any(each.above[at : at + 4] in marks for at in range(0, len(each.above), 4))
         return key_of(each.name, cwd).startswith(inside)

@@ -5,7 +5,7 @@ Source: `docs/grounding.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -44,6 +44,7 @@ from .shellcall import Where, beside, inside, is_plain, runs_later, where
 from .shown import Written, leaves, written
 from .tools import Tool
 
+_SIGNAL = 9  # bytes of a signal in the state beside its name
 _QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
 
 
@@ -180,6 +181,10 @@ class Grounds:
         """The signals of those of these statements that the result fits too."""
         fitting = (self._signals[number] for number in numbers if number < len(self._signals))
         return [each.name for each in fitting if each.result is None or each.result(None, None, env) is True]
+
+    def room(self, known: Collection[str]) -> int:
+        """Bytes that the names of the signals take that are not known yet."""
+        return sum(len(name.encode()) + _SIGNAL for name in self._givers if name not in known)
 
     def required(self, env: Env) -> dict[str, str]:
         """The signals that a completion needs, with the tools that give them; where that is not known, it

@@ -23,7 +23,7 @@ from .echoes import ALL, echoed, texts_of
 from .engine import Engine, Registry
 from .errors import ContractViolation, InputError, StoreError
 from .failures import exit_code, has_failed
-from .gatevalues import Pending
+from .gatevalues import Pending, Room
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
@@ -184,7 +184,7 @@ class Session:
             turn.step += 1
             _keep_offer(turn, engine.registry, palette.names)
             if palette.forced is not None:
-                _count(turn, "asked", turn.asked, memory.short(palette.forced))
+                _count(turn, "asked", turn.asked, memory.short(palette.forced), self._room().lasting)
             return palette
 
         return self._verb(offers)
@@ -327,6 +327,12 @@ class Session:
     def _grounds(self) -> Grounds:
         return self._engine.grounds(self.model)
 
+    def _room(self) -> Room:
+        registry = self._engine.registry
+        after = self._state.after
+        tools = 0 if registry is None else registry.size - sum(map(len, after)) - 3 * len(after)
+        return memory.room(self._state, max(0, tools) + self._grounds().room(self._state.turn.ground.signals))
+
     def _turn(self) -> Turn:
         """What a turn begins with."""
         ground = grounding.begin(self._grounds().preset, self._surface)
@@ -352,26 +358,25 @@ class Session:
             cwd = given if isinstance(given, str) else None
         return home(cwd)
 
-    def _went_out(self, call: Call, verdict: Verdict, env: Env, room: int) -> None:
+    def _went_out(self, call: Call, verdict: Verdict, env: Env, room: Room) -> None:
         """A call was let through: what it changes is owed from now on, what it looks at is noted.
 
-        `room`: bytes that are left in the state; with too few, what is noted makes it harder to claim.
+        `room`: with too little, what is noted makes it harder to claim.
         """
         grounds, ground, cwd = self._grounds(), self._state.turn.ground, self._home()
         arguments = verdict.arguments
-        since = grounding.started(ground)
+        since, added = grounding.started(ground), 0
         for name in grounds.surface(arguments):
             if len(ground.surface) < memory.SURFACE and name not in ground.surface and _is_plain(name):
-                size = len(name.encode()) + 3
-                if size < room:
-                    room -= size
+                added += len(name.encode()) + 3
+                if added < room.lasting:
                     ground.surface.append(name)
         part = self._engine.known_part(verdict.tool, arguments)
         seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part, cwd)
         named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
         if seen.changes:
             named += grounding.under(ground, named, cwd)
-        fitting = max(4, room // 32)
+        fitting = max(4, room.passing // 32)
         ground.others = ground.others or (seen.changes and len(named) > fitting)
         named = named[:fitting]
         keys = list(dict.fromkeys(key for key, _ in named))
@@ -387,7 +392,7 @@ class Session:
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
             pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
-            if room < _SAID and pending.said:
+            if room.passing < _SAID and pending.said:
                 pending.said = [ALL]
             if not seen.search:
                 grounding.told(ground, pending.said)
@@ -429,6 +434,8 @@ class Session:
             if offering or self._stages:
                 raise InputError("a palette needs the tools: give them to the engine, the session or `offer`")
             return ToolPalette(model=self.model)
+        if (offering or self._stages) and len(registry.names) > memory.TOOLS:
+            raise InputError(f"a palette is made of at most {memory.TOOLS:,} tools")
         step = turn.step + 1
         return offering.offer(
             registry.names,
@@ -508,13 +515,12 @@ class Session:
             known = Call(name, digest, repeats=repeats)
             known.count = _known(turn, "counts", turn.counts, name)
             turn.calls[key] = known
-            _count(turn, "repeats", turn.repeats, digest)
-        registry = self._engine.registry
-        room = memory.room(self._state, 0 if registry is None else registry.size)
-        memory.make_room(turn.calls, room)
+            _count(turn, "repeats", turn.repeats, digest, 0)  # room is left for it
+        room = self._room()
+        memory.make_room(turn.calls, room.passing)
         if admitted and not known.admitted:  # told again, it may be let through now
             known.admitted, known.tool = True, name
-            _count(turn, "counts", turn.counts, name, room)
+            _count(turn, "counts", turn.counts, name, room.lasting)
             view = _View(self._state, repeats, turn.step, known)
             self._went_out(known, verdict, Env(self._context, view), room)
         sent = memory.short(tool)
@@ -531,7 +537,7 @@ def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | 
         turn.offered = f"{int(''.join(marks) or '0', 2):x}"
 
 
-def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None, room: int = 0) -> None:
+def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None, room: int) -> None:
     """One more of a name; where there is no room for it, that is kept instead."""
     if name is None:
         return
@@ -551,7 +557,8 @@ def _known(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> i
 def _answer(turn: Turn, name: str, good: bool) -> None:
     """Note that a result came, as far as there is room for the name."""
     known = turn.answered.get(name)
-    if known is not None or (len(turn.answered) < memory.DIGESTS and _has_room(turn, name)):
+    asked = name in turn.asked  # what is forced has to be let go of
+    if known is not None or asked or (len(turn.answered) < memory.DIGESTS and _has_room(turn, name)):
         turn.answered[name] = known or good
 
 
@@ -565,8 +572,8 @@ def _latch(turn: Turn, name: str) -> None:
 
 
 def _has_room(turn: Turn, name: str) -> bool:
-    """Was there room for more about a tool when it was called, or forced?"""
-    return "counts" not in turn.full or name in turn.counts or name in turn.asked
+    """Was there room for more about a tool when it was called?"""
+    return "counts" not in turn.full or name in turn.counts
 
 
 class _View:
@@ -586,7 +593,7 @@ class _View:
         if known is not None and known.tool == name:
             return known.count
         if _is_glob(tool):
-            if "counts" in turn.full:
+            if "counts" in turn.full or not all(map(memory.is_whole, turn.counts)):
                 return None
             return sum(often for each, often in turn.counts.items() if glob_matches(tool, each))
         return _known(turn, "counts", turn.counts, name)
@@ -597,6 +604,7 @@ class _View:
         full = "after" in state.turn.full if in_turn else state.full
         if _is_glob(tool):
             found = any(glob_matches(tool, each) for each in names)
+            full = full or not all(map(memory.is_whole, names))
         else:
             found = memory.short(tool) in names
         return True if found else None if full else False

@@ -16,7 +16,8 @@ import msgspec
 
 from .errors import InputError
 from .gatevalues import DIGESTS as RESULTS
-from .gatevalues import MARK, SMALLEST, TARGETS, Count, Grounding, Pending
+from .gatevalues import MARK, SMALLEST, TARGETS, Count, Grounding, Pending, Room
+from .shown import size_of as bytes_of
 
 VERSION = 1
 BYTES = 60 * 1024  # of a session; what comes when they are used up is kept smaller, or not
@@ -26,10 +27,13 @@ DIGESTS = 256  # different calls of a turn that are told apart, and tools that a
 REPEATS = 64  # where counting the same call ends
 MOST = 2**31  # where other counts end
 SURFACE = 64  # names that a claim is about
+TOOLS = 16_384  # that a palette can be made of
 NAMED = 64  # targets of one call
 LONGEST_ID = 256  # characters of a call's id
-_SHORT = 48  # bytes of a name that is kept as it is
+_SHORT = 64  # bytes of a name that is kept as it is
 _CALL, _REPEAT = 120, 18  # bytes of an answered call, and of the count of one
+_TOOL = _SHORT + 9  # of a tool that has an answer
+_HASHED = "#"
 
 
 class Call(msgspec.Struct, omit_defaults=True):
@@ -63,7 +67,7 @@ class Turn(msgspec.Struct, omit_defaults=True):
 
     step: Count = 0
     registry: str | None = None
-    offered: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,65536}$")] | None = None
+    offered: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,4096}$")] | None = None
     asked: dict[str, Count] = {}
     answered: dict[str, bool] = {}
     counts: dict[str, Count] = {}
@@ -96,22 +100,18 @@ def size_of(names: Iterable[str]) -> int:
     return sum(sizes[:DIGESTS])
 
 
-def room(state: State, tools: int) -> int:
-    """Bytes that are left beside what a session may need in any case; below 0 where that is too little.
-
-    `tools`: bytes of the names of the registered ones, which a session remembers for good.
-    """
+def room(state: State, names: int) -> Room:
+    """What is left of `BYTES`. `names`: bytes of the names of tools and signals that are still to come."""
     turn = state.turn
     ground = turn.ground
+    passing = BYTES - len(encode(state)) - (RESULTS * MARK - len(ground.digests)) - names
     needed = (
-        RESULTS * MARK
-        - len(ground.digests)
-        + (TARGETS - len(ground.targets)) * SMALLEST
+        (TARGETS - len(ground.targets)) * SMALLEST
         + (DIGESTS - len(turn.repeats)) * _REPEAT
         + max(0, _ANSWERED - len(turn.calls)) * _CALL
-        + max(0, tools - sum(map(len, state.after)) - 3 * len(state.after))
+        + sum(_TOOL for each in turn.asked if each not in turn.answered)
     )
-    return BYTES - len(encode(state)) - needed
+    return Room(passing - needed, passing)
 
 
 def make_room(calls: dict[str, Call], left: int) -> None:
@@ -148,12 +148,14 @@ class _Versioned(msgspec.Struct):
 
 def short(name: str) -> str:
     """A name as it is kept: itself, or a digest where it is long or no text that could be written."""
-    if name.isascii() and len(name) <= _SHORT:
+    if len(name) <= _SHORT and name.isprintable() and name[:1] != _HASHED and bytes_of(name) <= _SHORT:
         return name
-    data = name.encode("utf-8", "surrogatepass")
-    if len(data) <= _SHORT and data == name.encode("utf-8", "replace"):
-        return name
-    return f"#{blake2b(data, digest_size=12).hexdigest()}"
+    return _HASHED + blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def is_whole(name: str) -> bool:
+    """Is a name that is kept the name itself?"""
+    return name[:1] != _HASHED
 
 
 def digest_of(tool: str, arguments: object) -> str | None:

@@ -441,6 +441,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             "and what looks at the result when it comes. Join them with `and`; each part looks at one of "
             "the two.",
         ),
+        "G608": Code(
+            "more signals than can be kept",
+            "A session has room for 64 `signal` statements with names of up to 64 letters, so that its state "
+            "stays small. Say with `or` in one condition what several statements of one name say.",
+        ),
         "G701": Code(
             "no settings",
             "A deployment file is a YAML mapping of settings, each once. Correct the place that is shown.",

@@ -9,6 +9,7 @@ import pytest
 
 from callgate.engine import grounding
 from callgate.engine.grounding import GateState, boundary_check, turn_loop
+from callgate.engine.relevance import home
 from callgate.engine.shown import written
 
 from ..turns import RULES, Turn
@@ -187,7 +188,7 @@ def test_what_is_kept_of_a_target_stays_when_little_more_can_be() -> None:
     assert "a.cfg" not in turn.now.owed
 
 
-def test_of_a_name_that_is_not_kept_a_change_of_any_folder_is_one_of_it() -> None:
+def test_of_a_name_that_is_not_kept_a_change_of_a_folder_that_it_may_lie_in_is_one_of_it() -> None:
     turn = Turn()
     paths = [f"/repo/{number:050}" for number in range(255)]
     for path in paths:
@@ -195,11 +196,29 @@ def test_of_a_name_that_is_not_kept_a_change_of_any_folder_is_one_of_it() -> Non
     for path in paths:
         turn.read(path, "\n".join(f"x{at}={at:040}" for at in range(16)))
     assert turn.now.owed == ()
+    cut = turn.session.dump().count(b'"cut"')
+    assert cut > 2
     turn.call("edit", {"path": "/elsewhere"})
-    short = [each for each in turn.now.owed if each != "/elsewhere"]
-    assert short
-    assert all(any(path.startswith(each) for path in paths) for each in short)
-    assert turn.session.dump().count(b'"cut"') == len(short)
+    assert turn.now.owed == ("/elsewhere",)
+    turn.call("edit", {"path": "/repo/"})
+    assert len(turn.now.owed) == 257
+    assert len([each for each in turn.now.owed if each == paths[0][: len(each)] and len(each) == 24]) >= 1
+
+
+def test_where_a_name_that_is_not_kept_lies_is_not_known_with_two_dots() -> None:
+    state = grounding.begin(grounding.Preset())
+    none = grounding.Room(0, 1 << 20)
+    for name in ("/repo/sub/a.cfg", "/repo/sub/../../srv/a.cfg", "/repo/long/" + "x" * 60):
+        grounding.change_started(
+            state, "edit", [(name, grounding.Written(name))], home(None), unnamed=False, room=none
+        )
+
+    def under(folder: str) -> list[str]:
+        return [key for key, _ in grounding.under(state, [("", grounding.Written(folder))], home(None))]
+
+    assert under("/repo/sub") == ["/repo/sub/a.cfg", "/repo/sub/../../srv/a.cfg"]
+    assert under("/srv") == ["/repo/sub/../../srv/a.cfg"]
+    assert under("/repo/long/" + "x" * 50) == ["/repo/sub/../../srv/a.cfg", "/repo/long/" + "x" * 60]
 
 
 def test_while_changes_run_no_more_is_kept_of_them() -> None:

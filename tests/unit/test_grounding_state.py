@@ -308,17 +308,17 @@ def test_many_targets_of_one_name_in_a_long_result_are_looked_for_at_once() -> N
 # Where the state has no room left
 
 
-def _left(monkeypatch: pytest.MonkeyPatch, session: Any, room: int) -> None:
+def _left(monkeypatch: pytest.MonkeyPatch, session: Any, *, lasting: int = 0, passing: int = 0) -> None:
     """So many bytes are left for the session from here on."""
-    registry = session.engine.registry
-    now = memory.room(session._state, registry.size)
-    monkeypatch.setattr(memory, "BYTES", memory.BYTES - now + room)
+    now = session._room()
+    more = lasting - now.lasting if lasting else passing - now.passing
+    monkeypatch.setattr(memory, "BYTES", memory.BYTES + more)
 
 
 def test_a_target_for_which_no_room_is_left_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     turn = Turn()
     turn.call("edit", {"path": "b.cfg"})
-    _left(monkeypatch, turn.session, -500)
+    _left(monkeypatch, turn.session, lasting=-500)
     turn.call("edit", {"path": "b.cfg"})
     assert turn.now.owed == ("b.cfg",)
     turn.call("edit", {"path": "a.cfg"})
@@ -330,7 +330,7 @@ def test_a_target_for_which_no_room_is_left_is_another_one(monkeypatch: pytest.M
 def test_targets_that_find_no_room_beside_the_call_are_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     for room, fit in ((5_000, True), (200, False)):
         turn = Turn()
-        _left(monkeypatch, turn.session, room)
+        monkeypatch.setattr(turn.session, "_room", lambda left=room: memory.Room(1 << 20, left))
         turn.call("edit", {"paths": [f"f{number}" for number in range(20)]})
         assert ("other targets" not in turn.now.owed) is fit
         monkeypatch.undo()
@@ -342,7 +342,7 @@ def test_a_look_that_says_what_was_written_shows_nothing_where_no_room_is_left(
     for room, shown in ((1 << 20, True), (100, False)):
         turn = Turn()
         turn.call("edit", {"path": "a.cfg", "newText": "timeout=30\nretries=5"})
-        _left(monkeypatch, turn.session, room)
+        _left(monkeypatch, turn.session, passing=room)
         turn.call("read", {"path": "a.cfg", "pattern": "timeout=30"}, "7:timeout=30\n8:retries=5")
         assert (turn.now.owed == ()) is shown
         monkeypatch.undo()
@@ -358,7 +358,7 @@ def test_tools_that_are_first_called_where_no_room_is_left_are_not_known(
     session = callgate.compile(rules, tools=dict.fromkeys(["act", "other", "read", "b"])).session()
     session.user()
     assert session.call("other", {}, call_id="0").outcome == "valid"
-    _left(monkeypatch, session, -500)
+    _left(monkeypatch, session, lasting=-500)
     assert session.call("act", {}, call_id="1").outcome == "valid"
     assert session.call("act", {}, call_id="2").outcome == "denied"
     assert session.call("other", {"n": 1}, call_id="3").outcome == "denied"
@@ -378,7 +378,7 @@ def test_where_no_room_is_left_the_last_calls_are_kept(monkeypatch: pytest.Monke
     session.result("w129", "x")
     session.call("read", {}, call_id="more")
     assert "w129" not in session._state.turn.calls
-    _left(monkeypatch, session, -500)
+    _left(monkeypatch, session, passing=-500)
     session.call("read", {}, call_id="last")
     assert list(session._state.turn.calls) == [*(f"w{number}" for number in range(99, 129)), "more", "last"]
 
@@ -396,7 +396,7 @@ def test_of_calls_with_a_result_the_last_are_kept() -> None:
 def test_what_claims_are_about_is_added_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     for room, known in ((500, True), (-500, False)):
         turn = Turn(claim_surface=())
-        _left(monkeypatch, turn.session, room)
+        _left(monkeypatch, turn.session, lasting=room)
         turn.call("read", {"path": "b.cfg", "about": "b.cfg"}, "timeout=10")
         assert turn.accepts("assertion") is known
         monkeypatch.undo()
@@ -405,8 +405,157 @@ def test_what_claims_are_about_is_added_where_there_is_room(monkeypatch: pytest.
 def test_room_is_left_for_the_names_of_all_tools() -> None:
     state = memory.State()
     free = memory.room(state, 0)
-    assert memory.room(state, 1_000) == free - 1_000
-    state.after = ["tool"]
-    assert memory.room(state, 1_000) == free - 1_000 + 1  # a comma fewer
-    assert memory.size_of(["ab", "x" * 100]) == 5 + 51
+    assert memory.room(state, 1_000) == memory.Room(free.lasting - 1_000, free.passing - 1_000)
+    tools = [f"tool-{number:05}" for number in range(20)]
+    engine = callgate.compile("ground { signal a from x; signal b from y }", tools=dict.fromkeys(tools))
+    session = engine.session()
+    empty = callgate.compile("").session()
+    here = session._room().passing
+    assert empty._room().passing - here == 20 * 13 + 2 * 10
+    session.user()
+    session.call(tools[0], {}, call_id="1")
+    session.result("1", "ok")
+    session._state.turn = memory.Turn()
+    assert session._room().passing == here + 1  # the name, which stands there now, without a comma
+    assert memory.size_of(["ab", "x" * 100]) == 5 + 67
     assert memory.size_of(map(str, range(1_000))) == 256 * 6
+
+
+def _lines(file: int, kind: str) -> str:
+    return "\n".join(
+        f"{kind} line {at:02} of file {file:03} and then some more to fill it up" for at in range(16)
+    )
+
+
+def test_the_state_is_small_while_all_that_was_written_is_edited_at_once() -> None:
+    turn = Turn()
+    for file in range(256):
+        turn.call("write", {"path": f"f{file:03}.py", "content": _lines(file, "a")})
+    for number in range(1_100):
+        turn.read(result=f"text {number}")
+    most = 0
+    for file in range(256):
+        arguments = {
+            "path": f"f{file:03}.py",
+            "old_string": _lines(file, "a"),
+            "new_string": _lines(file, "b"),
+        }
+        turn.session.call("edit", arguments, call_id=f"e{file}")
+        most = max(most, len(turn.session.dump()))
+    assert most < 64 * 1024
+
+
+@pytest.mark.parametrize(("files", "at_once"), [(14, 7), (20, 5), (40, 8)])
+def test_edits_at_once_of_what_was_written_leave_nothing_owed(files: int, at_once: int) -> None:
+    turn = Turn()
+    for file in range(files):
+        turn.call("write", {"path": f"f{file}.py", "content": _lines(file, "a")})
+    for first in range(0, files, at_once):
+        some = range(first, min(files, first + at_once))
+        for file in some:
+            arguments = {
+                "path": f"f{file}.py",
+                "old_string": _lines(file, "a"),
+                "new_string": _lines(file, "b"),
+            }
+            turn.session.call("edit", arguments, call_id=f"e{file}")
+        for file in some:
+            turn.session.result(f"e{file}", "ok")
+    for file in range(files):
+        turn.read(f"f{file}.py", _lines(file, "a"))
+    assert len(turn.now.owed) >= min(files, 20)
+    for file in range(files):
+        turn.read(f"f{file}.py", _lines(file, "b"))
+    assert turn.now.owed == ()
+
+
+def test_names_that_take_more_bytes_than_letters_make_no_state_large() -> None:
+    session = callgate.compile(RULES).session(claim_surface=["a.cfg"])
+    session.user()
+    for letter in ("\x01", '"', "\\", "é", "\ud800", "x"):
+        for number in range(150):
+            name = f"{number:03}".ljust(48, letter)
+            call_id = name.replace("\ud800", "x") + str(ord(letter))
+            session.call(name, {}, call_id=call_id)
+            session.result(call_id, "ok")
+    assert len(session.dump()) < 64 * 1024
+
+
+def test_forced_tools_make_no_state_large_and_each_is_let_go_of() -> None:
+    names = [f"t{number:03}".ljust(64, "x") for number in range(256)]
+    forces = "\n".join(f"force {name} at most 3 when turn.step == {at + 2}" for at, name in enumerate(names))
+    session = callgate.compile(f"palette p {{\n{forces}\n}}", tools=dict.fromkeys([*names, "read"])).session()
+    session.user()
+    session.offer()
+    for name in names:
+        if session.offer().forced == name:
+            session.call(name, {}, call_id=f"c{name}")
+            session.result(f"c{name}", "ok")
+    assert len(session.dump()) < 64 * 1024
+
+
+def test_a_force_ends_with_a_result_however_many_tools_have_one() -> None:
+    names = [f"t{number}" for number in range(300)]
+    rules = "palette p { force review at most 50 when turn.step >= 2 }"
+    session = callgate.compile(rules, tools=dict.fromkeys([*names, "review"])).session()
+    session.user()
+    session.offer()
+    for name in names:
+        session.call(name, {}, call_id=name)
+        session.result(name, "ok")
+    assert session.offer().forced == "review"
+    session.call("review", {}, call_id="review")
+    session.result("review", "fine")
+    assert session.offer().forced is None
+
+
+def test_what_matches_a_long_name_of_a_tool() -> None:
+    rules = """
+    tool edit { deny "no" when turn.calls("mcp__*") >= 1 }
+    tool write { deny "look" unless after "mcp__*" }
+    tool grep { deny "no" when after "mcp__*" in turn }
+    """
+    for size, write in ((64, "valid"), (65, "denied")):  # of the longer one it is not known: not let through
+        session = callgate.compile(rules).session()
+        session.user()
+        name = "mcp__server__".ljust(size, "x")
+        session.call(name, {}, call_id="1")
+        session.result("1", "ok")
+        found = [session.call(each, {}, call_id=each).outcome for each in ("edit", "write", "grep")]
+        assert found == ["denied", write, "denied"]
+
+
+def test_a_long_look_costs_little_whatever_is_owed() -> None:
+    turn = Turn()
+    for file in range(60):
+        turn.call("write", {"path": f"f{file}.py", "content": _lines(file, "a")})
+    said = "\n".join(_lines(file, "a") for file in range(60)) + "1 " * 200_000
+    begun = time.process_time()
+    turn.session.call("grep", {"path": "f1.py", "pattern": said}, call_id="long")
+    assert time.process_time() - begun < 3  # it was 13
+
+
+def test_more_tools_than_a_palette_can_be_made_of() -> None:
+    tools = dict.fromkeys(f"t{number}" for number in range(16_385))
+    session = callgate.compile('palette p { exclude "t1" }', tools=tools).session()
+    session.user()
+    with pytest.raises(InputError, match="at most 16,384 tools"):
+        session.offer()
+    tools.popitem()
+    session.offer(tools)
+    assert callgate.compile("").session(state=session.dump()).progress().step == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "message"),
+    [(65, 5, "there are 65 `signal` statements"), (1, 65, "is too long for the name of a signal")],
+)
+def test_signals_for_which_there_is_no_room(count: int, length: int, message: str) -> None:
+    def signals(count: int, length: int) -> str:
+        names = (f"s{number}".ljust(length, "x") for number in range(count))
+        return "ground {\n" + "\n".join(f"  signal {name} from read" for name in names) + "\n}"
+
+    with pytest.raises(callgate.RuleFileError, match=message) as caught:
+        callgate.compile(signals(count, length))
+    assert [each.code for each in caught.value.diagnostics if each.severity.value == "error"] == ["G608"]
+    callgate.compile(signals(64, 64))
