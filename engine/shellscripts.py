@@ -134,7 +134,9 @@ _ARITHMETIC = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 def test_reads(name: str, words: Sequence[Word]) -> bool:
     """Does `test`, `[` or `[[` run nothing? Shells run what stands in a subscript (`-v`, `-eq`)."""
     if name != "test":
-        if not words or words[-1].text != ("]" if name == "[" else "]]"):
+        end, keywords = "]" if name == "[" else "]]", [word.keyword for word in words]
+        # Behind a first `]]` bash and zsh take a keyword: `if ls; then [[ a ]] else rm a ]]; fi`.
+        if end not in keywords or keywords.index(end) < len(words) - 1:
             return False
         words = words[:-1]
     for at, word in enumerate(words):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 # Not a tab, at which a prompt completes names.
 _BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*")
-_PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{!&|;<>()]+")
+_PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
 _SINGLE = re.compile(r"'([^']*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
 _ANSI = re.compile(r"\$'((?:[^'\\]|\\[abefnrtv\\\"])*)'")
@@ -25,6 +25,7 @@ _JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
 _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
+_CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
@@ -97,13 +98,17 @@ class WordReader:
             self.at += len(comment)
 
     def peek(self) -> Word | None:
-        """The next word, kept for who takes it; None where an operator or redirection comes."""
+        """The word where a command may begin, kept for who takes it; None for an operator or redirection."""
         if self.ahead is None:
             if self.at == len(self.text) or self.text[self.at] in "\n;&|<>()":
                 return None
             if REDIRECT.match(self.text, self.at):
                 return None
-            self.ahead = self.word()
+            if _CLOSE.match(self.text, self.at):
+                self.ahead = Word("}")
+                self.at += 1
+            else:
+                self.ahead = self.word()
         return self.ahead
 
     def word(self) -> Word:
@@ -112,6 +117,7 @@ class WordReader:
             return word
         made = _Making()
         text, start = self.text, self.at
+        opened = 0
         while self.at < len(text):
             letter = text[self.at]
             if letter in " \t\n&|;<>()":
@@ -138,7 +144,12 @@ class WordReader:
             elif letter == "$":
                 self.dollar(made, False)
             elif letter in "*?[{":
+                opened += letter == "{"
                 self.wild(made, start)
+            elif letter == "}" and opened:  # zsh closes a group at any other: `{ ls a} always { rm a; }`
+                opened -= 1
+                made.add("}")
+                self.at += 1
             elif letter == "!" and self.tame():
                 made.add("!")
                 self.at += 1

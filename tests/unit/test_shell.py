@@ -414,6 +414,48 @@ def test_where_a_shell_ends_a_quoted_text_elsewhere_it_mutates() -> None:
     none_mutates("grep $'\\t' a", "echo $'a\\\\' b", "cat a$'b'")
 
 
+def test_a_keyword_behind_the_end_of_a_condition_mutates() -> None:
+    # bash and zsh need no `;` before it; zsh's short `if [[ a ]] COMMAND` has none at all.
+    all_mutate(
+        "if false; then [[ x ]] else touch f ]]; fi",
+        "for i in 1; do if false; then ! [[ x ]] else touch f ]]; fi; done",
+        "if false; then time [[ x ]] else touch f ]]; fi",
+        "if [[ a ]] { touch f } elif [[ x ]]; then ls; fi",
+        "if [[ a ]] touch f ]]\nthen ls; fi",
+        "[[ a ]] ]]",
+        "[ a ] ]",
+    )
+    none_mutates("[[ -f a ]] && cat a", "if [[ a == ']]' ]]; then ls; fi", "time [[ a ]]", "grep ]] a")
+
+
+def test_a_brace_that_nothing_opened_mutates() -> None:
+    # zsh closes a group there.
+    all_mutate(
+        "{ echo a } always { touch f; }",
+        "{ echo a} always { touch f; }",
+        "{ cat <a} always { touch f; }",
+        "{ echo {a}} always { touch f; }",
+        "{ echo {a}b} always { touch f; }",
+        "{ echo ''} always { touch f; }",
+        '{ echo "{"} always { touch f; }',
+        "{ echo \\{a} always { touch f; }",
+        "{ echo \\\\} always { touch f; }",
+        "{ echo a$?} always { touch f; }",
+        "for i in a } always { touch f; }; do ls; done",
+        "ls }",
+        "cat < }",
+    )
+    none_mutates("cat x{a,{b,c}}d", "echo {}", "echo {", "git show stash@{0} HEAD@{1}", "ls ./${HOME}")
+    none_mutates(
+        "{ ls; }",
+        "{ { ls; }; } 2>&1",
+        "{ ls; }>/dev/null",
+        "echo \\} '}' \"}\" a\\}",
+        "find . | xargs -I{} cat {}/x",
+    )
+    none_mutates("awk '{print $1}' a", "rg 'a{2}}' a", 'cat "a}"')
+
+
 def test_where_a_shell_reads_a_redirection_in_another_way_it_mutates() -> None:
     # dash: a background job and another command; dash and zsh: an operand `10`; zsh and BusyBox: a file `1-`.
     all_mutate("echo a &>/dev/null touch x", "&>/dev/null cat a", "cat a &>>/dev/null LANG=C b")
