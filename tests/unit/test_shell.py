@@ -445,7 +445,7 @@ def test_a_brace_that_nothing_opened_mutates() -> None:
         "ls }",
         "cat < }",
     )
-    none_mutates("cat x{a,{b,c}}d", "echo {}", "echo {", "git show stash@{0} HEAD@{1}", "ls ./${HOME}")
+    none_mutates("cat x{a,{b,c}}d", "echo {}", "echo {", "git show stash@{0} HEAD@{1}", 'ls "./${HOME}"')
     none_mutates(
         "{ ls; }",
         "{ { ls; }; } 2>&1",
@@ -525,6 +525,13 @@ def test_options_are_read_as_the_program_reads_them() -> None:
     none_mutates("cat a | sort -R", "sort -u -- a", "sort -- -o")
     # gawk connects to a host where a file's name begins with /inet.
     all_mutate("awk 1 /inet/tcp/0/h/80", "awk '{print}' /inet4/tcp/0/h/80", "awk 'BEGIN{ARGV[1]=x}1'")
+    all_mutate("gawk 1 /{inet,x}/tcp/0/h/80", "gawk 1 /in{et,x}/tcp/0/h/80", 'awk 1 "/$X"')
+    all_mutate(
+        "for f in /inet/tcp/0/h/80; do gawk 1 $f; done",
+        'for f in /inet/tcp/0/h/80; do awk 1 "$f"; done',
+        "for f in inet/tcp/0/h/80; do awk 1 /$f; done",
+    )
+    none_mutates("awk 1 /var/*.log", "awk 1 src/{a,b}", "for f in a b; do awk 1 ./$f; done")
 
 
 def test_what_a_prompt_takes_for_itself_mutates() -> None:
