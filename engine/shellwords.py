@@ -47,7 +47,7 @@ class Word(Struct, frozen=True, gc=False):
     """A word of a command. `head`: its text up to what is not known, all of it where `rest` is NOTHING.
 
     `quoted`: some of it was, so it is no keyword. `safe`: though its head is not known, it does not begin
-    with `-` and is not empty. `assigns`: it begins like an assignment, without quotes.
+    with `-` or `/inet` and is not empty. `assigns`: it begins like an assignment, without quotes.
     """
 
     head: str
@@ -222,7 +222,7 @@ class WordReader:
             self.at = found.end()
         elif not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
             made.quoted = True  # one text in dash, another in the others
-            made.unknown(Rest.ONE, safe=found[1] != "" and found[1][0] != "-")
+            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
             self.at = found.end()
         elif after in ("", " ", "\t", "\n", "/", ".", ",", "|", ")", "%") or (quoted and after == '"'):
             made.add("$")
@@ -247,7 +247,7 @@ class Items(Struct, frozen=True, gc=False):
 
     @staticmethod
     def of(items: tuple[Word, ...]) -> Items:
-        safe = all(item.head and item.head[0] != "-" for item in items)
+        safe = all(_is_safe(item.head) for item in items)
         most = max((item.rest for item in items), default=Rest.NOTHING)
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
@@ -255,6 +255,11 @@ class Items(Struct, frozen=True, gc=False):
             return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
+
+
+def _is_safe(head: str) -> bool:
+    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?"""
+    return head != "" and head[0] != "-" and not "/inet".startswith(head[:5])
 
 
 class _Making:

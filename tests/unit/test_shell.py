@@ -530,8 +530,12 @@ def test_options_are_read_as_the_program_reads_them() -> None:
         "for f in /inet/tcp/0/h/80; do gawk 1 $f; done",
         'for f in /inet/tcp/0/h/80; do awk 1 "$f"; done',
         "for f in inet/tcp/0/h/80; do awk 1 /$f; done",
+        'for f in a /{inet,x}/tcp/0/h/80; do awk 1 "$f"; done',
+        "for f in /in; do awk 1 ${f}et/tcp/0/h/80; done",
+        "awk 1 $'/inet/tcp/0/h/80'",
+        "gawk 1 a $'/in'et/tcp/0/h/80",
     )
-    none_mutates("awk 1 /var/*.log", "awk 1 src/{a,b}", "for f in a b; do awk 1 ./$f; done")
+    none_mutates("awk 1 /var/*.log", "awk 1 src/{a,b}", 'for f in a /b/*; do awk 1 "$f"; done')
 
 
 def test_what_a_prompt_takes_for_itself_mutates() -> None:
