@@ -428,6 +428,34 @@ def test_a_keyword_behind_the_end_of_a_condition_mutates() -> None:
     none_mutates("[[ -f a ]] && cat a", "if [[ a == ']]' ]]; then ls; fi", "time [[ a ]]", "grep ]] a")
 
 
+def test_what_a_shell_calls_an_error_mutates_where_it_would_go_on_with_the_next_line() -> None:
+    # At a prompt, or read from a file, zsh and BusyBox do.
+    more = "'x\ntouch f\n'"
+    all_mutate(
+        f"[[ a b ]] && cat {more}",
+        f"[[ -f = a ]] && cat {more}",
+        f"[[ -Q a ]] && cat {more}",
+        f"[[ a 2>&1 ]]; cat {more}",
+        "[[ a 2>&1 \\\n touch f ]]",
+        f"! ! cat {more}",
+        f"ls |& cat {more}",
+        f"cat <<<a {more}",
+        f"ls >& /dev/null {more}",
+    )
+    none_mutates(
+        f"! cat {more}", f"[[ -f a ]] && cat {more}", f"[[ ! a = b* ]]; cat {more} 2>&1", f"ls | cat {more}"
+    )
+    none_mutates(
+        "[[ a -nt b ]]",
+        "[[ '-f' ]]",
+        "[[ ! -d a ]]",
+        "[[ x == a* ]]",
+        "ls |& cat",
+        "cat <<< a",
+        "ls >& /dev/null",
+    )
+
+
 def test_a_brace_that_nothing_opened_mutates() -> None:
     # zsh closes a group there.
     all_mutate(
