@@ -301,9 +301,10 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     place = where(beside(arguments, segments))
     plain = is_plain(arguments, segments)
     if mutates(command) or not plain:
-        files = inside(place, targets(command))
+        changed, more = targets(command)
+        files = inside(place, changed)
         named = tuple(Written(composed(each)) for each in files)
-        return Seen(True, named, files, unnamed=place.unknown or not plain or not files)
+        return Seen(True, named, files, unnamed=more or place.unknown or not plain)
     # What lies above a folder may be seen through a link.
     looked = () if place.unknown or runs_later(arguments, segments) else shows(command)
     files = inside(place, (each for each in looked if place.folder is None or ".." not in each.split("/")))

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..grammar.ast import Json, Segment
+from .selector import array_index, get
 
 _FOLDERS = frozenset(
     {
@@ -26,6 +27,9 @@ _ELSEWHERE = frozenset(
 )
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
 _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+# What stands before a command in a list: `["bash", "-lc", "…"]`.
+_FIRST = frozenset(folder + shell for folder in ("", "/bin/", "/usr/bin/") for shell in _KNOWN_SHELLS)
+_FLAGS = (["-c"], ["-lc"], ["-l", "-c"])
 _CHANGING = frozenset(
     {
         *("env", "environment", "env_vars", "envVars", "stdin", "input", "is_input", "args", "arguments"),
@@ -46,6 +50,8 @@ class Where(Struct, frozen=True):
 
 def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     """Does the command alone say what runs? Not with variables, input, more arguments, or another shell."""
+    if not all(_is_last(get(arguments, segments[:at]), segment) for at, segment in enumerate(segments)):
+        return False
     for key, value in beside(arguments, segments):
         if _is_no(value) or key in _HARMLESS:
             continue
@@ -94,6 +100,14 @@ def beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str,
             return
         yield from ((key, value) for key, value in here.items() if key != segment)
         here = here.get(segment) if type(segment) is str else None
+
+
+def _is_last(value: Any, segment: Segment) -> bool:
+    """If it is a list: is what it runs a shell, which runs the item at the segment and nothing else?"""
+    if type(value) is not list:
+        return True
+    first = value[0] if value and type(value[0]) is str else ""
+    return first in _FIRST and value[1:-1] in _FLAGS and array_index(segment) == len(value) - 1
 
 
 def _is_no(value: Any) -> bool:
