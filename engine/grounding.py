@@ -126,9 +126,10 @@ def change_started(
 
 
 def _target(name: str, cwd: Folded, room: int) -> Target:
-    if room > _WHOLE:
-        return Target(_shown_name(name), above=_above(name, cwd))
-    return Target(fit(_shown_name(name), _CUT), cut=True)
+    above = _above(name, cwd) if room > _WHOLE else None
+    if above is None:
+        return Target(fit(_shown_name(name), _CUT), cut=True)
+    return Target(_shown_name(name), above=above)
 
 
 def _gone(target: Target, one: Written) -> tuple[str, ...]:
@@ -165,12 +166,14 @@ def change_ended(state: Grounding, keys: Iterable[str], *, unnamed: bool, ok: bo
         target.whole = target.lines = target.every = target.landed = False
 
 
-def _above(name: str, cwd: Folded) -> str:
-    """Digests of the folders that a path lies in, where its name is not kept whole."""
+def _above(name: str, cwd: Folded) -> str | None:
+    """Digests of the folders that a path lies in, where its name is not kept whole; None: too many."""
     if _shown_name(name) == name and Target(name).names:
         return ""
     folder, found = key_of(name, cwd), list[str]()
-    while "/" in folder and len(found) < _FOLDERS:
+    while "/" in folder:
+        if len(found) == _FOLDERS:
+            return None
         folder = folder.rpartition("/")[0]
         found.append(_folder_mark(folder))
     return "".join(found)
