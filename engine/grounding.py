@@ -229,11 +229,13 @@ def observed(
     tool: str,
     look: Pending,
     result: str,
+    own: str | None,
     cleaned: str | None,
     cwd: Callable[[], Folded],
 ) -> bool:
     """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
+    `own`: what of the result was read, and not said by the tool; None where nothing tells that.
     `cleaned`: what tells the result from others, without what varies; None where it has no text.
     """
     if cleaned is None:
@@ -242,8 +244,11 @@ def observed(
     if not (look.relevant or mine):
         if not look.trusted or not touches(result, _about(state), cwd()):
             return False
-    if mine and any(each.pieces or not each.seen for each in mine.values()) and says_nothing(result):
-        return False  # where something was written there is something to be seen
+    shown = result if own is None else own
+    owing = bool(mine) and any(each.pieces or not each.seen for each in mine.values())
+    # Where something was written there is something to be seen; numbers may be what was asked for.
+    if (owing or (state.anything is not None and own is not None)) and says_nothing(shown):
+        return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
         if not _is_new(state, tool, cleaned, look.known, " ".join(sorted(settles)) if settles else ""):
@@ -252,7 +257,7 @@ def observed(
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
     if state.mutations:
-        _settle(state, look, result, cwd)
+        _settle(state, look, shown, cwd)
     return True
 
 

@@ -40,7 +40,7 @@ LINES = 16  # pieces of what was written that are kept of a target
 PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
-_LEAVES = 4096
+LEAVES = 4096
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
 _LEAST = 4  # characters
 _ADDRESS = re.compile(r"[@\s]")
@@ -64,7 +64,7 @@ class Written(Struct, frozen=True):
 def scalars(value: Any, *, keys: bool = False) -> Iterator[Any]:
     """What is no array and no object in a value, in order, some thousand at most. `keys`: of objects, too."""
     todo: list[Any] = [value]
-    left = _LEAVES
+    left = LEAVES
     while todo and left:
         here = todo.pop()
         left -= 1
@@ -319,18 +319,23 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+def blocks(value: Any) -> list[Any] | None:
+    """The blocks of an MCP result, or of a result that is a list of them."""
+    found = value.get("content") if type(value) is dict else value
+    return found if type(found) is list else None
+
+
 def result_text(value: Any) -> str:
     """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
     if type(value) is str:
         return value
-    if type(value) is dict and type(value.get("content")) is list:
-        texts = [
-            each["text"]
-            for each in value["content"]
-            if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
-        ]
-        if texts:
-            return "\n".join(texts)
+    texts = [
+        each["text"]
+        for each in blocks(value) or ()
+        if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
+    ]
+    if texts:
+        return "\n".join(texts)
     # Without its numbers: a tool's own counts and codes show nothing.
     return "\n".join(each for each in scalars(value) if type(each) is str)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import Any
 
 import pytest
@@ -83,3 +85,202 @@ def test_a_file_in_very_many_folders_is_changed_with_each_of_them(depth: int) ->
     turn.call("bash", {"command": "rm -rf top"})
     turn.call("look", {"path": "top"}, "files")
     assert len(turn.now.owed) == 1
+
+
+# What a tool says around a file
+
+REMINDER = """
+<system-reminder>
+Whenever you read a file, think of the code and what it does: file, text, 0.
+</system-reminder>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("doc", "file", f"     1→doc = x\n{REMINDER}"),
+        ("doc", "file", f"{REMINDER}{REMINDER}     1→doc = x\n<system-reminder>\na file"),
+        ("doc", "file", {"content": [{"type": "text", "text": f"doc = x\n{REMINDER}"}]}),
+        ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
+        ("binary", "text", {"type": "text", "file": {"filePath": "/repo/a.cfg", "content": "*.svg binary"}}),
+        ("latin-1", "utf-8", {"content": "coding: latin-1", "encoding": "utf-8"}),
+        ("latin-1", "utf-8", json.dumps({"content": "coding: latin-1", "encoding": "utf-8"})),
+        ("latin-1", "utf-8", {"result": {"data": "coding: latin-1\n"}, "encoding": "utf-8"}),
+        ("html", "plain", {"contents": [{"uri": "file:///a.cfg", "mimeType": "text/plain", "text": "html"}]}),
+        ("res", "result", "Here's the result of running `cat -n` on /repo/a.cfg:\n     1\tres = 1\n"),
+        (
+            "body",
+            "content",
+            "IMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-2 of 3 total lines.\n"
+            "Action: To read more of the content, use `offset`.\n\n--- FILE CONTENT (truncated) ---\nbody: 1",
+        ),
+        ("doc", "file", "<path>/repo/a.cfg</path>\n<type>file</type>\n<content>\n1: doc\n\n(End of file)"),
+        ("doc", "file", "<file>\n00001| doc\n\n(End of file - total 1 lines)\n</file>"),
+        ("doc", "file", "[File: /repo/a.cfg (1 lines total)]\n1:doc"),
+        ("doc", "lines", "[Reading 1 lines from start (total: 1 lines, 0 remaining)]\n\ndoc"),
+    ],
+)
+def test_what_a_tool_says_around_a_file_shows_nothing(old: str, new: str, result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": old, "new_string": new, "replace_all": True})
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+FILE = 'a=1\nname = "b"\ntimeout=30\n'
+WRAPPED = json.dumps({"content": FILE, "encoding": "utf-8"})
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        FILE,
+        f'     1→a=1\n     2→name = "b"\n     3→timeout=30\n{REMINDER}',
+        [{"type": "text", "text": FILE}],
+        {"content": [{"type": "text", "text": "a=1"}, {"type": "text", "text": FILE}], "isError": False},
+        {"type": "text", "file": {"filePath": "/repo/a.cfg", "content": FILE, "numLines": 3, "startLine": 1}},
+        {"contents": [{"uri": "file:///a.cfg", "mimeType": "text/plain", "text": FILE}]},
+        {"content": [{"type": "resource", "resource": {"uri": "file:///a.cfg", "text": FILE}}]},
+        {"content": [], "structuredContent": {"result": FILE}},
+        {"title": "a.cfg", "output": FILE, "metadata": {"preview": "a=1"}},
+        {"lines": FILE.splitlines(), "total": 3},
+        {"lines": [{"number": each, "line": text} for each, text in enumerate(FILE.splitlines())]},
+        {"result": "success", "files": {"a.cfg": FILE}},
+        {"a.cfg": FILE},
+        {"data": {"a.cfg": FILE}},
+        FILE.splitlines(),
+        WRAPPED,
+        json.dumps({"content": FILE}, indent=2),
+        json.dumps({"result": FILE, "path": "a.cfg"}),
+        json.dumps({"file": {"content": FILE}}),
+        json.dumps(FILE),
+        json.dumps(FILE.splitlines()),
+        json.dumps([{"type": "text", "text": FILE}]),
+        {"content": [{"type": "text", "text": WRAPPED}]},
+        [{"type": "text", "text": WRAPPED}],
+        '<file>\n00001| a=1\n00002| name = "b"\n00003| timeout=30\n\n(End of file - total 3 lines)\n</file>',
+        f'<files><file><path>a.cfg</path>\n<content lines="1-3">\n{FILE}</content>\n</file></files>',
+        f"Here's the result of running `cat -n` on /repo/a.cfg:\n{FILE}",
+    ],
+)
+def test_a_file_is_seen_however_a_tool_wraps_it(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": FILE})
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "result"),
+    [
+        ('"timeout": 30,', '{\n  "name": "b",\n  "timeout": 30,\n  "output": "dist"\n}\n'),
+        ('"b"', '[\n  "a",\n  "b"\n]\n'),
+        ('{"timeout": 30}', '{"timeout": 30}\n{"timeout": 40}\n'),
+        ('"source": ["x = 1"]', '{"cells": [{"cell_type": "code", "source": ["x = 1"]}], "metadata": {}}'),
+        ('"timeout": 30', '{"timeout": 30, "timeout": 31}'),
+        ("{% raw %}", "{% raw %}\n"),
+    ],
+)
+def test_a_file_of_json_is_no_answer_of_a_tool(new: str, result: str) -> None:
+    for shown in (result, {"content": result}, {"content": [{"type": "text", "text": result}]}):
+        turn = a_turn()
+        turn.call("edit", {"path": "a.json", "new_string": new})
+        turn.call("look", {"path": "a.json"}, shown)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
+        ("binary", "exit_code", [{"type": "text", "text": '{"stdout": "*.svg binary", "exit_code": 0}'}]),
+        ("doc", "file", f"doc = x\n{REMINDER}"),
+    ],
+)
+def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": old, "new_string": new})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"type": "text", "text": FILE}],
+        [{"type": "text", "text": json.dumps({"stdout": FILE, "exit_code": 0})}],
+        {"content": [{"type": "text", "text": json.dumps({"output": FILE})}]},
+        {"result": {"stdout": FILE, "exit_code": 0}},
+        {"exit_code": 0, "out": FILE},
+    ],
+)
+def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": FILE})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+def test_an_error_in_a_list_of_blocks_is_one() -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, [{"type": "text", "text": "Error: no such file"}])
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_what_is_read_out_of_results_costs_linear_time() -> None:
+    def spent(result: Any) -> float:
+        turn = a_turn()
+        turn.call("edit", EDIT)
+        begun = time.process_time()
+        turn.call("look", {"path": "a.cfg"}, result)
+        return time.process_time() - begun
+
+    deep: Any = "x"
+    for _ in range(100_000):
+        deep = {"content": deep}
+    for each in (
+        "<system-reminder>",
+        "<file>",
+        " ",
+        "\n",
+        "[File: ",
+        '{"content":',
+        "<path>x",
+        "here's the result",
+    ):
+        assert spent(each * (500_000 // len(each))) < 1.0
+    assert spent([{"type": "text", "text": "x"}] * 100_000) < 1.0
+    assert spent(deep) < 1.0
+
+
+# Looks that show nothing at all
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("look", {"path": "a.cfg"}, ""),
+        ("look", {"path": "a.cfg"}, None),
+        ("look", {"path": "a.cfg"}, {"content": "", "encoding": "utf-8", "lines": 0}),
+        ("look", {"path": "a.cfg"}, {"files": []}),
+        ("look", {"path": "a.cfg"}, [{"type": "text", "text": ""}]),
+        ("look", {"path": "a.cfg"}, "<file>\n(End of file - total 0 lines)"),
+        ("bash", {"command": "cat a.cfg"}, {"stdout": "", "stderr": "", "interrupted": False}),
+        ("bash", {"command": "cat a.cfg"}, "Exit code: 0\nOutput:\n"),
+    ],
+)
+def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: Any, result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call(tool, arguments, result)
+    assert turn.now.owed == ("a change that named nothing",)
+
+
+@pytest.mark.parametrize("result", [30, False, {"on": True, "level": 30}, "timeout=30", {"content": "x"}])
+def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ()
