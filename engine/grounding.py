@@ -23,7 +23,7 @@ from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample
+from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
 _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
@@ -290,6 +290,8 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
+    if look.asks and not shows_line(result, keys, cwd()):
+        keys = frozenset()  # names and counts alone are no look into a file
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}

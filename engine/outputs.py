@@ -70,13 +70,17 @@ def printed(value: Any) -> str:
     return _LABEL.sub("", _AROUND.sub("", text))
 
 
-def held(value: Any) -> str | None:
-    """What a tool read, of what it gave back; None where no field says that it holds it."""
+def held(value: Any, *, asked: bool = False) -> str | None:
+    """What a tool read, of what it gave back; None where no field says that it holds it.
+
+    `asked`: it answers a question, and gives back no file.
+    """
+    read = _answered if asked else _unwrapped
     if type(value) is str:
-        return _unwrapped(value)
+        return read(value)
     if all(each is None for each in scalars(value)):
         return ""
-    return _fields(value, _unwrapped)
+    return _fields(value, read)
 
 
 def _fields(value: Any, read: Callable[[str], str]) -> str | None:
@@ -105,8 +109,12 @@ def _fields(value: Any, read: Callable[[str], str]) -> str | None:
     return "\n".join(perhaps)
 
 
-def _unwrapped(text: str) -> str:
-    """What a text holds: itself, or what the JSON holds that it is. A file may be JSON, too."""
+def _answered(text: str) -> str:
+    return _unwrapped(text, itself=False)
+
+
+def _unwrapped(text: str, *, itself: bool = True) -> str:
+    """What a text holds: what the JSON holds that it is, else `itself`, since a file may be JSON, too."""
     if _VALUE.match(text) is None or len(text) > _LARGEST:
         return _bare(text)
     try:
@@ -117,7 +125,7 @@ def _unwrapped(text: str) -> str:
         own = _fields(value, _bare)
         if own is not None:
             return own
-    return "\n".join([text, *(each for each in scalars(value) if type(each) is str)])
+    return f"{text}\n{result_text(value)}" if itself else result_text(value)
 
 
 def _is_wrapper(value: Any) -> bool:

@@ -382,7 +382,7 @@ class Session:
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             pending.relevant = grounding.touched(ground, seen.texts, cwd)
-            pending.trusted, pending.search = seen.trusted, seen.search
+            pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
             pending.exempt = grounds.is_exempt(verdict.tool)
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
@@ -410,7 +410,8 @@ class Session:
             text = own = printed(value)
         else:
             text = value if type(value) is str else result_text(value)
-            own = held(value) if ground.mutations else text  # else nothing has to be shown
+            # Where nothing was changed, nothing has to be shown.
+            own = held(value, asked=pending.asks) if ground.mutations else text
         whole = value if type(value) is str else text
         good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
         unmoved = ground.moves == pending.moves

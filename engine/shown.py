@@ -14,7 +14,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from ..grammar.ast import Json
-from .relevance import composed
+from .paths import Folded
+from .relevance import composed, short_key
 
 _PATHS = frozenset(
     {
@@ -42,6 +43,18 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 LEAVES = 4096
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
+# What a search says without a line: how much was found, or how it counted; and a name, with how often.
+_COUNTED = re.compile(
+    r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
+    r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
+    r"|files_with_matches|\W+",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:(?:file|path): |[#*-]+ )?[`\"']?(.+?)[`\"']?(?:(?::| \() ?[0-9]+(?: match(?:es)?)?\)?)?:?",
+    re.IGNORECASE,
+)
+_TOKEN = 4096  # characters of a path
 _LEAST = 4  # characters
 _ADDRESS = re.compile(r"[@\s]")
 _PATCH = "*** Begin Patch"
@@ -281,6 +294,19 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
     for match in _HIT.finditer(text):
         found.setdefault(match.group(1), []).append(match.group(2))
     return found
+
+
+def shows_line(text: str, keys: frozenset[str], cwd: Folded) -> bool:
+    """Does the answer of a search show a line, and not only counts, and names of what it looked through?"""
+    for line in text.splitlines():
+        here = line.strip()
+        if len(here) > _TOKEN:
+            return True
+        if _COUNTED.fullmatch(here) is None:
+            found = _NAMED.fullmatch(here)
+            if found is None or short_key(found.group(1), cwd) not in keys:
+                return True
+    return False
 
 
 def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:

@@ -284,3 +284,63 @@ def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: A
     turn.call("bash", {"command": "python gen.py"}, "ok")
     turn.call("look", {"path": "a.cfg"}, result)
     assert turn.now.owed == ()
+
+
+# Searches that show no line
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("Found 1 file\na.cfg", "a.cfg", "/repo/a.cfg\n", "./a.cfg:1", "1", "3 matches", "Found 0 results."),
+        *("a.cfg:1\n\nFound 1 total occurrence across 1 file.", "No definitions found.", "No matches found"),
+        *(
+            "Found 1 match:\n---\nFile: a.cfg\n---",
+            "## a.cfg (2 matches)",
+            "- `a.cfg`: 2 matches",
+            "Total: 2",
+        ),
+        {"mode": "files_with_matches", "filenames": ["a.cfg"], "numFiles": 1},
+        {"mode": "count", "numFiles": 1, "filenames": [], "content": "a.cfg:1", "numMatches": 1},
+        '{"matches": ["a.cfg"]}',
+        {"content": [{"type": "text", "text": "Found 1 file\na.cfg"}]},
+    ],
+)
+def test_a_search_that_shows_no_line_is_no_look_into_the_file(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("search", {"pattern": "timeout", "path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("timeout=30", "7:timeout=30", "a.cfg:7:timeout=30", "Found 1 result.\n\na.cfg\n│----\n│timeout=30"),
+        'Found 1 match for pattern "timeout" in path "a.cfg":\n---\nFile: a.cfg\nL7: timeout=30\n---',
+        {"mode": "content", "numFiles": 0, "filenames": [], "content": "7:timeout=30", "numLines": 1},
+        {"matches": [{"file": "a.cfg", "line": 7, "text": "timeout=30"}]},
+        {"content": [{"type": "text", "text": "a.cfg\n  7: timeout=30"}]},
+    ],
+)
+def test_a_search_that_shows_a_line_is_a_look_into_the_file(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("search", {"pattern": "timeout", "path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+def test_a_file_of_one_name_is_read() -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, "a.cfg")
+    assert turn.now.owed == ()
+
+
+def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    begun = time.process_time()
+    for each in ("a.cfg:1\n", "found 1 ", "- " * 500 + "\n", "x:1" * 900 + "\n", "no " * 1_000 + "\n", " \n"):
+        turn.call("search", {"pattern": "x", "path": "a.cfg"}, each * (300_000 // len(each)))
+    assert time.process_time() - begun < 3.0
