@@ -344,3 +344,89 @@ def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
     for each in ("a.cfg:1\n", "found 1 ", "- " * 500 + "\n", "x:1" * 900 + "\n", "no " * 1_000 + "\n", " \n"):
         turn.call("search", {"pattern": "x", "path": "a.cfg"}, each * (300_000 // len(each)))
     assert time.process_time() - begun < 3.0
+
+
+# What went wrong
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "exec_command failed for `/bin/bash -lc 'cat a.cfg'`: CreateProcess",
+        "[The command has no new output after 10 seconds. You may wait longer]",
+        *("sandbox error: command was killed by a signal", "failed in sandbox: killed", "rejected by user"),
+        *("command rejected by user", "unsupported call: shell", "Blocked by hook: no", "Request was denied"),
+        "Tool result missing due to internal error",
+        "<persisted-output>\nOutput too large (1MB). Full output saved to: /x\n</persisted-output>",
+        *("cat: a.cfg: Input/output error", "cat: a.cfg: Stale file handle", "Operation not permitted"),
+        "bash: fork: retry: Resource temporarily unavailable\ntimeout=10",
+        *(
+            "Binary file a.cfg matches",
+            "grep: a.cfg: binary file matches",
+            "cat: a.cfg: Operation not permitted",
+        ),
+        "-bash: /usr/bin/cat: cannot execute binary file",
+        *(
+            "[Old tool result content cleared]",
+            "[Tool result omitted]",
+            "(Output truncated)",
+            "Skipped",
+            "Refused.",
+        ),
+        *("[Image content]", "The file is empty.", "Warning: the file exists but the contents are empty."),
+        *("This file is too large to read", "Access to path outside of the workspace is not allowed"),
+        *("The user chose not to allow this", "PreToolUse:Read hook denied", "Read operation was blocked"),
+        *("No source code definitions found.", "Found 0 results.", "Found no matches"),
+    ],
+)
+def test_a_look_that_went_wrong_is_none(result: str) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = a_turn()
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "#!/bin/sh\n# exec_command failed for x\necho 'command rejected by user'\n",
+        "# Errors\n\nInput/output error\nStale file handle\n[Old tool result content cleared]\n",
+        *(
+            "sandbox = error\nskipped\nrefused\n",
+            "sandbox:\n  on: true",
+            "The command is refused where it is long.",
+        ),
+        *("PreToolUse:\n  - hook", "No bugs found so far"),
+        *("Blocked by the release of 2.0", "request.was_denied = True", "Skipped tests are counted."),
+        *("binary file formats\n", "Found 0 in the index: 3\n", "Operation not permitted is EPERM\n"),
+        *(
+            "image: nginx\n",
+            "Access to the list is in `list.py`.\n",
+            "operation: denied\n",
+            "Image content here",
+        ),
+        *("The command line\n\nThe file was denied.", "no_match found"),
+    ],
+)
+def test_a_file_that_speaks_of_what_went_wrong_is_read(result: str) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = a_turn()
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["Success: no issues found in 198 source files", "Found 0 warnings and 0 errors.", "No problems found"],
+)
+def test_a_check_that_found_nothing_shows_its_signal(result: str) -> None:
+    rules = """ground {
+      shell bash /command
+      signal p from bash when runs(/command, "mypy")
+      require p before completion
+    }"""
+    turn = Turn(rules, tools=None)
+    turn.call("bash", {"command": "mypy"}, result)
+    assert turn.now.missing_signals == ()
