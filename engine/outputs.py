@@ -15,11 +15,12 @@ from .shown import LEAVES, blocks, result_text, scalars
 # Fields that hold what was read; those that do where there is none of these.
 _HOLDS = frozenset(
     {
-        *("content", "contents", "text", "stdout", "body", "aggregated_output", "formatted_output"),
-        *("file_text", "fileText", "llmContent", "snippet", "source"),
+        *("content", "contents", "text", "lines", "stdout", "body", "aggregated_output", "formatted_output"),
+        *("file_text", "fileText", "file_content", "fileContent", "page_content", "llmContent", "snippet"),
     }
 )
-_MAY_HOLD = frozenset({"output", "result", "data", "lines", "line", "response"})
+_MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
+_CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
 _JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
 _GOOD = re.compile(r"(?i:ok|okay|success(?:ful)?|done|true)[.!]?\Z")  # says how it went
 _VALUE = re.compile(r"\s*+[{\[\"]")
@@ -101,9 +102,10 @@ def _fields(value: Any, read: Callable[[str], str]) -> str | None:
         elif type(here) is dict and here.get("type") == "text" and type(here.get("text")) is str:
             found.append(read(here["text"]))
         elif type(here) is dict:
+            names = _HOLDS if _CELLS.isdisjoint(here) else {*_HOLDS, "source"}
             below = min(holds, 1)
             for key, each in reversed(here.items()):
-                todo.append((each, 2 if key in _HOLDS else 1 if key in _MAY_HOLD else below))
+                todo.append((each, 2 if key in names else 1 if key in _MAY_HOLD else below))
     if any(found) or not (found or perhaps):
         return "\n".join(found) if found else None
     return "\n".join(perhaps)
@@ -141,10 +143,14 @@ def _is_wrapper(value: Any) -> bool:
 
 def _has_field(value: dict[str, Any]) -> bool:
     return any(
-        (key in _HOLDS and type(each) in (str, list))
+        (key in _HOLDS and (type(each) is str or _are_objects(each)))
         or (key in _MAY_HOLD and type(each) is str and "\n" in each)
         for key, each in value.items()
     )
+
+
+def _are_objects(value: Any) -> bool:
+    return type(value) is list and bool(value) and all(type(each) is dict for each in value)
 
 
 def _bare(text: str) -> str:

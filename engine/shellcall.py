@@ -15,7 +15,7 @@ from ..grammar.ast import Json, Segment
 
 # Names of arguments, without capitals and marks: `workingDir` and `working_dir` are one.
 _FOLDER = re.compile(
-    r"cwd|wd|(?:work|working|exec|current|base|project|repo|workspace|start|root)?"
+    r"cwd|wd|(?:work|working|exec|current|base|project|repo(?:sitory)?|workspace|start|root)?"
     r"(?:dir|directory|folder|path|root)(?:path)?"
 )
 _ELSEWHERE = re.compile(
