@@ -55,6 +55,7 @@ _NOTHING = re.compile(
     r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
     r"|(?:warning: )?the file (?:is|exists but the contents are) empty|image(?: content)?"
     r"|skipped|refused|denied|blocked"
+    r"|size: [0-9]+(?:\n(?:created|modified|accessed|isDirectory|isFile|permissions): [^\n]{0,255})++"
     r"|(?:old )?(?:tool )?(?:output|result)(?: content)? (?:cleared|omitted|truncated)"
     r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
     r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"

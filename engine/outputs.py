@@ -20,6 +20,7 @@ _HOLDS = frozenset(
     }
 )
 _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
+_FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
 _JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
 _GOOD = re.compile(r"(?i:ok|okay|success(?:ful)?|done|true)[.!]?\Z")  # says how it went
@@ -30,8 +31,9 @@ _REMINDER = re.compile(r"^[ \t]*+<system-reminder>.*?(?:</system-reminder>|\Z)",
 _NOTES = re.compile(
     r"^[ \t]*+(?:here's the (?:result|content|output)s?\b[^\n]*:|--- file content \(truncated\) ---"
     r"|important: the file content has been truncated\.|status: showing lines [^\n]*"
-    r"|action: to read more [^\n]*|\[(?:file: |(?:reading|showing|read) (?:lines? )?[0-9])[^\n]*\]"
-    r"|\[[^\]\n]{1,255}\] result:|\((?:end of file|file has more lines|[0-9]+ more lines)\b[^\n]*\))$",
+    r"|action: to read more [^\n]*|\[[^\]\n]{1,255}\] result:|file: [^\n]* lines? [0-9]+ to [0-9]+[^\n]*"
+    r"|[\[(](?:(?:reading|showing|read) (?:lines? )?[0-9]|file: |end of file|file has more lines"
+    r"|[0-9]+ more lines)[^\n]*[\])]|[. ]*\[[0-9]+ lines? (?:truncated|omitted)\][. ]*)$",
     re.MULTILINE | re.IGNORECASE,
 )
 _TAGS = re.compile(r"\s*+(?:(?:<(?:files?|content)(?: [^>\n]*)?>|<(path|type)>[^<\n]*</\1>)[ \t]*\n?)++")
@@ -51,7 +53,7 @@ _LABEL = re.compile(
 def opened(value: Any) -> Any:
     """A result that is the text of a JSON object with an output, as that object; any other as it is."""
     text, inside = value, blocks(value)
-    if inside and len(inside) == 1 and not (type(value) is dict and value.keys() - {"content"}):
+    if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
         text = result_text(value)
     if type(text) is not str or len(text) > _LARGEST or _JSON.match(text) is None:
         return value
@@ -117,12 +119,13 @@ def _answered(text: str) -> str:
 
 def _unwrapped(text: str, *, itself: bool = True) -> str:
     """What a text holds: what the JSON holds that it is, else `itself`, since a file may be JSON, too."""
+    text = _bare(text)
     if _VALUE.match(text) is None or len(text) > _LARGEST:
-        return _bare(text)
+        return text
     try:
         value = decode(text)
     except JsonError:
-        return _bare(text)
+        return text
     if _is_wrapper(value):
         own = _fields(value, _bare)
         if own is not None:
@@ -132,13 +135,10 @@ def _unwrapped(text: str, *, itself: bool = True) -> str:
 
 def _is_wrapper(value: Any) -> bool:
     """Does it look like the answer of a tool, with what it read in a field at the top or just below?"""
-    if type(value) is list:
-        return bool(value) and all(
-            type(each) is dict and "type" in each and _has_field(each) for each in value
-        )
-    if type(value) is not dict:
-        return False
-    return _has_field(value) or any(type(each) is dict and _has_field(each) for each in value.values())
+    if type(value) is dict:
+        below = (each for key, each in value.items() if key in _MAY_HOLD or key in _FILES)
+        return _has_field(value) or any(type(each) is dict and _has_field(each) for each in below)
+    return _are_objects(value) and all("type" in each and _has_field(each) for each in value)
 
 
 def _has_field(value: dict[str, Any]) -> bool:

@@ -119,6 +119,12 @@ Whenever you read a file, think of the code and what it does: file, text, 0.
         ("doc", "file", "<path>/repo/a.cfg</path>\n<type>file</type>\n<content>\n1: doc\n\n(End of file)"),
         ("doc", "file", "<file>\n00001| doc\n\n(End of file - total 1 lines)\n</file>"),
         ("doc", "file", "[File: /repo/a.cfg (1 lines total)]\n1:doc"),
+        (
+            "doc",
+            "lines",
+            "doc\n... [12 lines truncated] ...\n(Showing lines 1-2 of 14. Use offset=3 to go on.)",
+        ),
+        ("doc", "lines", "File: `/repo/a.cfg`. Lines 1 to 1 (1 lines total): \ndoc"),
         ("doc", "lines", "[Reading 1 lines from start (total: 1 lines, 0 remaining)]\n\ndoc"),
     ],
 )
@@ -157,6 +163,7 @@ WRAPPED = json.dumps({"content": FILE, "encoding": "utf-8"})
         json.dumps({"content": FILE}, indent=2),
         json.dumps({"result": FILE, "path": "a.cfg"}),
         json.dumps({"file": {"content": FILE}}),
+        f"{WRAPPED}\n{REMINDER}",
         json.dumps(FILE),
         json.dumps(FILE.splitlines()),
         json.dumps([{"type": "text", "text": FILE}]),
@@ -183,6 +190,7 @@ def test_a_file_is_seen_however_a_tool_wraps_it(result: Any) -> None:
         ('"source": ["x = 1"]', '{"cells": [{"cell_type": "code", "source": ["x = 1"]}], "metadata": {}}'),
         ('"timeout": 30', '{"timeout": 30, "timeout": 31}'),
         ('"timeout": 30', '{\n  "content": ["./src/*.html"],\n  "timeout": 30\n}\n'),
+        ('"prefix": "log"', '{\n  "Print": {\n    "prefix": "log",\n    "body": "console.log()"\n  }\n}\n'),
         ("{% raw %}", "{% raw %}\n"),
     ],
 )
@@ -214,7 +222,7 @@ def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, res
     [
         [{"type": "text", "text": FILE}],
         [{"type": "text", "text": json.dumps({"stdout": FILE, "exit_code": 0})}],
-        {"content": [{"type": "text", "text": json.dumps({"output": FILE})}]},
+        {"content": [{"type": "text", "text": json.dumps({"output": FILE})}], "isError": False},
         {"result": {"stdout": FILE, "exit_code": 0}},
         {"exit_code": 0, "out": FILE},
     ],
@@ -226,10 +234,18 @@ def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -
     assert turn.now.owed == ()
 
 
-def test_an_error_in_a_list_of_blocks_is_one() -> None:
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"type": "text", "text": "Error: no such file"}],
+        [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}],
+        {"content": [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}], "isError": False},
+    ],
+)
+def test_an_error_in_a_block_is_one(result: Any) -> None:
     turn = a_turn()
     turn.call("bash", UNKNOWN)
-    turn.call("look", {"path": "a.cfg"}, [{"type": "text", "text": "Error: no such file"}])
+    turn.call("bash", {"command": "cat a.cfg"}, result)
     assert turn.now.owed == ("a.cfg",)
 
 
@@ -380,6 +396,7 @@ def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
         *("[Image content]", "The file is empty.", "Warning: the file exists but the contents are empty."),
         *("This file is too large to read", "Access to path outside of the workspace is not allowed"),
         *("The user chose not to allow this", "PreToolUse:Read hook denied", "Read operation was blocked"),
+        "size: 12\ncreated: Mon\nmodified: Mon\nisFile: true\npermissions: 644\n",
         *("No source code definitions found.", "Found 0 results.", "Found no matches"),
     ],
 )
@@ -401,7 +418,7 @@ def test_a_look_that_went_wrong_is_none(result: str) -> None:
             "sandbox:\n  on: true",
             "The command is refused where it is long.",
         ),
-        *("PreToolUse:\n  - hook", "No bugs found so far"),
+        *("PreToolUse:\n  - hook", "No bugs found so far", "size: 12\ncolour: red"),
         *("Blocked by the release of 2.0", "request.was_denied = True", "Skipped tests are counted."),
         *("binary file formats\n", "Found 0 in the index: 3\n", "Operation not permitted is EPERM\n"),
         *(
