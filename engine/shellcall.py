@@ -5,6 +5,7 @@ Source: `docs/grounding.md`, "What a change owes".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,18 +14,16 @@ from msgspec import Struct
 from ..grammar.ast import Json, Segment
 from .selector import array_index, get
 
-_FOLDERS = frozenset(
-    {
-        *("cwd", "workdir", "working_directory", "workingDirectory", "working_dir", "workingDir"),
-        *("directory", "dir", "dir_path", "dirPath", "folder", "path", "root", "base_path", "basePath"),
-    }
+# Names of arguments, without capitals and marks: `workingDir` and `working_dir` are one.
+_FOLDER = re.compile(
+    r"cwd|wd|(?:work|working|exec|current|base|project|repo(?:sitory)?|workspace|start|root)?"
+    r"(?:dir|directory|folder|path|root)(?:path)?"
 )
-_ELSEWHERE = frozenset(
-    {
-        *("host", "hostname", "machine", "container", "container_id", "containerId", "remote", "server"),
-        *("ref", "branch", "revision", "commit", "commit_sha", "repo", "repository", "bucket"),
-    }
+_ELSEWHERE = re.compile(
+    r"(?:host|machine|container|pod|vm|sandbox|cluster|namespace|remote|server|ref|branch|revision|rev|commit"
+    r"|sha|version|tag|snapshot|repo|repository|project|workspace|bucket)(?:id|name|sha|hash|url|slug)?"
 )
+_NAMED = ("path", "dir", "directory", "folder")  # what a tool without a command looks at
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
 _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 # What stands before a command in a list: `["bash", "-lc", "…"]`.
@@ -72,9 +71,10 @@ def where(facts: Iterable[tuple[str, Any]], *, names: bool = False) -> Where:
     """Where a call is at work, by what stands beside its command. `names`: beside the names of files."""
     folders: set[str] = set()
     for key, value in facts:
-        if key in _ELSEWHERE and not _is_no(value):
+        plain = key.replace("_", "").replace("-", "").lower()
+        if _ELSEWHERE.fullmatch(plain) is not None and not _is_no(value):
             return Where(unknown=True)
-        if key not in _FOLDERS or (names and key in ("path", "dir", "directory", "folder")) or value is None:
+        if _FOLDER.fullmatch(plain) is None or (names and plain in _NAMED) or value is None:
             continue
         if type(value) is not str:
             return Where(unknown=True)
