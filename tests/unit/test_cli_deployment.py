@@ -150,7 +150,7 @@ def test_commands_say_what_the_host_must_give_and_judge_the_rest(command: Comman
     assert "`upper`" in first["error"]["message"]
     (tmp_path / "calls.jsonl").write_text(calls)
     status, out, err = command("diff", path, other, "--calls", tmp_path / "calls.jsonl")
-    assert "not judged → denied: read (1)\n  was: not judged: the host gives `upper`" in out
+    assert "not judged → denied: read, line 1\n  was: not judged: the host gives `upper`" in out
     status, out, err = command("diff", path, path, "--calls", tmp_path / "calls.jsonl")
     assert "1 line skipped: not judged (hook)" in err
 
@@ -267,12 +267,14 @@ def test_diff_shows_statements_and_what_is_newly_let_through_first(command: Comm
         '- deny "no" when /path under "/etc" # read',
         '+ deny "no etc" when /path under "/etc/x" # read',
         "",
-        "denied → valid: read (newly let through)",
+        "denied → valid: read, line 2",
         "  was: denied no by read:deny",
         "  is:  valid",
-        "for another reason: read (other reason)",
+        '  for: {"path": "/etc/a"} (newly let through)',
+        "for another reason: read, line 3",
         "  was: denied no by read:deny",
         "  is:  denied no etc by read:deny",
+        '  for: {"path": "/etc/x/a"} (other reason)',
     ]
     assert err == "4 calls: 2 decided differently\n"
 
@@ -304,14 +306,14 @@ def test_diff_puts_what_is_let_through_first_and_then_what_is_asked(command: Com
     lines = [json.dumps({"tool": "read", "arguments": each}) for each in sent]
     Path(calls).write_text("\n".join(lines))
     _, out, _ = command("diff", path, other, "--calls", calls, "--tools", tmp_path / "tools.json")
-    heads = [line for line in out.splitlines() if line.endswith(": read")]
+    heads = [line for line in out.splitlines() if ": read, line" in line]
     assert heads == [
-        "denied → valid: read",
-        "denied → asked: read",
-        "asked → valid: read",
-        "valid → denied: read",
-        "asked → denied: read",
-        "repaired → unrepairable: read",
+        "denied → valid: read, line 5",
+        "denied → asked: read, line 4",
+        "asked → valid: read, line 3",
+        "valid → denied: read, line 1",
+        "asked → denied: read, line 2",
+        "repaired → unrepairable: read, line 7",
     ]
 
 
@@ -391,10 +393,107 @@ def test_diff_reads_deployments_and_decision_logs(command: Command, tmp_path: Pa
     file.write_text("".join(json.dumps(each) + "\n" for each in log) + '{"time": "torn')
     status, out, err = command("diff", old, new, "--calls", file)
     assert status == 1
-    assert "repaired → denied: read (2)" in out
+    assert "repaired → denied: read, line 2\n" in out
+    assert '  for: {"fp": "/b"} (2)\n' in out
     assert "1 line skipped: no call (syntax)" in err
     assert "1 line skipped: the log holds no values of it" in err
     assert "1 line skipped: a note of the log itself" in err
+
+
+def test_diff_groups_what_differs_alike_and_hides_no_group(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path)
+    many = [{"tool": "read", "arguments": {"path": f"/etc/{n}"}} for n in range(1000)]
+    other = {"id": 7, "tool": "read", "arguments": {"path": "/etc/x/a"}}
+    Path(calls).write_text("".join(json.dumps(each) + "\n" for each in [*many, other]))
+    _, out, err = command("diff", old, new, "--calls", calls)
+    assert out.splitlines()[3:] == [
+        "denied → valid: read, 1000 calls: lines 1, 2, 3, 4, 5, …",
+        "  was: denied no by read:deny",
+        "  is:  valid",
+        '  for: {"path": "/etc/0"}',
+        "for another reason: read, line 1001",
+        "  was: denied no by read:deny",
+        "  is:  denied no etc by read:deny",
+        '  for: {"path": "/etc/x/a"} (7)',
+    ]
+    assert err == "1001 calls: 1001 decided differently\n"
+    found = json.loads(command("diff", old, new, "--calls", calls, "--format", "json")[1])
+    assert [each["line"] for each in found["calls"]] == list(range(1, 1002))
+    assert (found["calls"][0]["id"], found["calls"][-1]["id"]) == (None, 7)
+    assert found["calls"][0]["old"]["by"] == ["read:deny"]
+    assert (found["judged"], found["skipped"]) == (1001, {})
+
+
+def test_diff_shows_the_arguments_that_are_let_through_otherwise(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path, "tool read { alias /path from fp }", "tool read { alias /p from fp }")
+    _, out, _ = command("diff", old, new, "--calls", calls)
+    assert "other arguments: read, line 4\n" in out
+    assert '  was: repaired by read:alias:/path {"path": "/b"}\n' in out
+    assert '  is:  repaired by read:alias:/p {"p": "/b"}\n' in out
+
+
+STATEFUL = """tool login {
+  deny "no root" when /password == "toor"
+  deny "guests" when context.role == "guest"
+  deny "wait" when not after read
+}
+tool read { deny "no" when /path == "/etc" }"""
+
+
+def test_diff_says_what_a_log_cannot_replay(command: Command, tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ./log.jsonl, values: true, mask: [/password]}"
+    path = deployment(tmp_path, head=head, a=STATEFUL)
+    (tmp_path / "tools.json").write_text('{"login": {}, "read": {}}')
+    with callgate.load(path) as engine:
+        session = engine.session(context={"role": "owner"})
+        assert session.call("read", {"path": "/"}, call_id="1").outcome.value == "valid"
+        assert session.result("1", "x") is None
+        assert session.call("login", {"password": "ok"}, call_id="2").outcome.value == "valid"
+        assert session.call("login", {"password": "toor"}, call_id="3").reason == "no root"
+        assert engine.check_text("login", '{"a": {"password": "ok"}}').outcome.value == "denied"
+    file = tmp_path / "log.jsonl"
+    status, out, err = command("diff", path, path, "--calls", file)
+    assert (status, out) == (0, "")
+    assert err.splitlines() == [
+        "4 calls: 0 decided differently",
+        "2 calls: OLD decides otherwise than the log says (masks, session, context, or other rules then)",
+        "3 calls: a mask hides values, and what rules decide by them is not seen",
+    ]
+    found = json.loads(command("diff", path, path, "--calls", file, "--format", "json")[1])
+    assert (found["judged"], found["otherwise_than_logged"], found["masked"]) == (4, 2, 3)
+
+
+def test_diff_counts_what_it_skips(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path)
+    Path(calls).write_text('{"outcome": "valid", "tool": "read"}\n[]\n')
+    found = json.loads(command("diff", old, new, "--calls", calls, "--format", "json")[1])
+    assert found["skipped"] == {"the log holds no values of it": 1, "no call (fields)": 1}
+
+
+def test_diff_reads_past_a_lock_and_says_so(command: Command, tmp_path: Path) -> None:
+    old = deployment(tmp_path / "old", head="default: allow\nlock: required", a=OLD)
+    new = deployment(tmp_path / "new", head="default: allow\nlock: required", a=OLD)
+    assert command("lock", old)[0] == command("lock", new)[0] == 0
+    assert command("diff", old, new) == (0, "", "")
+    write(tmp_path, {"new/rules/a.gate": NEW, "new/rules/b.gate": "tool x { allow }"})
+    status, out, err = command("diff", old, new)
+    assert (status, "+ deny " in out, "+ allow # x" in out) == (1, True, True)
+    said = f"callgate: {new} is not what its callgate.lock holds, and is read all the same\n"
+    assert err == said
+    assert command("diff", new, old)[2] == said
+    assert command("status", new)[0] == 1
+    (new.parent / "callgate.lock").unlink()
+    assert command("diff", old, new) == (status, out, said)
+    write(tmp_path, {"new/rules/a.gate": "tool {"})
+    status, _, err = command("diff", old, new)
+    assert (status, "a.gate:1" in err) == (2, True)
+
+
+def test_a_folder_with_a_deployment_and_no_rules_names_it(command: Command, tmp_path: Path) -> None:
+    old = deployment(tmp_path / "old", a=OLD)
+    status, _, err = command("diff", old.parent, old)
+    assert status == 2
+    assert err == f"callgate: {old.parent}: the folder holds no *.gate file; did you mean `{old}`?\n"
 
 
 @pytest.mark.parametrize(
