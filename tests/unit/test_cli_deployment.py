@@ -7,7 +7,9 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -209,35 +211,103 @@ def test_run_over_a_deployment_that_does_not_load(command: Command, tmp_path: Pa
     assert "a.gate:1" in err
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
-def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
-    path = deployment(tmp_path, a="")
-    call = b'{"tool": "read", "arguments": {"path": "/a"}}\n'
+CALL = b'{"tool": "read", "arguments": {"path": "/a"}}\n'
+
+
+@contextmanager
+def running(path: Path) -> Iterator[tuple[Any, Callable[[], str], Callable[[str], str]]]:
+    """`callgate run`: the process, what asks it for the outcome of a call, and what waits for words of it."""
     command = [sys.executable, "-m", "callgate", "run", str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
-        assert process.stdin is not None
+        timer = threading.Timer(30, process.kill)  # else words that never come would be waited for
+        timer.start()
 
-        def asks() -> dict[str, Any]:
-            process.stdin.write(call)
+        def asks() -> str:
+            process.stdin.write(CALL)
             process.stdin.flush()
-            answer: dict[str, Any] = json.loads(process.stdout.readline())
-            return answer
+            return str(json.loads(process.stdout.readline())["outcome"])
 
-        assert asks()["outcome"] == "valid"
+        def says(words: str) -> str:
+            said = ""
+            while words not in said:
+                line = process.stderr.readline().decode()
+                assert line, said
+                said += line
+            return said
+
+        try:
+            yield process, asks, says
+        finally:
+            process.stdin.close()
+            assert process.wait(20) == 0
+            timer.cancel()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
+def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    with running(path) as (process, asks, says):
+        assert asks() == "valid"
         write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().startswith(b"callgate: loaded anew, ")
-        assert asks()["outcome"] == "denied"
+        assert says("\n").startswith(f"callgate: {path}: loaded, ")
+        assert asks() == "denied"
         write(tmp_path, {"rules/a.gate": "tool {"})
         process.send_signal(signal.SIGHUP)
-        said = b""
-        while b"the last good rules stay in force" not in said:
-            said += process.stderr.readline()
-        assert b"a.gate:1" in said
-        assert asks()["outcome"] == "denied"
+        assert "the last good rules stay in force" in says("a.gate:1")
+        process.send_signal(signal.SIGHUP)
+        assert "deployment.yaml still cannot be loaded" in says("a.gate:1")
+        assert asks() == "denied"
+
+
+def test_run_says_what_it_loads_when_it_watches(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    path.write_text(path.read_text().replace("reload: {", "reload: {watch: true, poll: true, "))
+    with running(path) as (process, asks, says):
+        assert asks() == "valid"
+        write(tmp_path, {"rules/a.gate": "tool {"})
+        assert "cannot be loaded, the last good rules stay in force" in says("a.gate:1")
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        said = says(f"{path}: loaded, ")
+        assert "cannot be loaded" not in said
+        assert asks() == "denied"
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.stderr.read().startswith(b"2 calls: ")
+
+
+def test_run_says_that_the_log_cannot_be_written(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./nowhere/log.jsonl}", a="")
+    _, out, err = command("run", path, stdin=CALL.decode())
+    assert json.loads(out)["outcome"] == "valid"
+    assert "callgate: the decision log cannot be written: " in err
+
+
+@pytest.mark.parametrize("to", ["stdout", "'-'"])
+def test_run_does_not_mix_the_log_with_its_verdicts(command: Command, tmp_path: Path, to: str) -> None:
+    path = deployment(tmp_path, head=f"default: allow\nlog: {{to: {to}}}", a="")
+    status, out, err = command("run", path, stdin=CALL.decode())
+    assert (status, out) == (2, "")
+    assert err.startswith(f"callgate: {path}:2: `log.to`: ")
+    status, out, _ = command("run", path, "--no-log", stdin=CALL.decode())
+    assert (status, len(out.splitlines())) == (0, 1)
+
+
+def test_run_writes_to_the_log_of_the_deployment_unless_told_not_to(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./log.jsonl}", a="")
+    assert command("run", path, "--no-log", stdin=CALL.decode())[0] == 0
+    assert not (tmp_path / "log.jsonl").exists()
+    assert command("run", path, stdin=CALL.decode())[0] == 0
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
+    status, _, err = command("run", "--no-log", stdin=CALL.decode())
+    assert (status, err) == (2, "callgate: --no-log: only a deployment has a log\n")
+
+
+def test_run_takes_other_tools_than_the_deployment_states(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    (tmp_path / "other.json").write_text('{"other": {}}')
+    _, out, _ = command("run", path, "--tools", tmp_path / "other.json", stdin=CALL.decode())
+    assert json.loads(out)["code"] == "unknown-tool"
 
 
 # diff
