@@ -28,8 +28,8 @@ from .errors import DeploymentError, InputError, SchemaError
 from .files import Files
 from .ir import Default, PolicyRule, RuleSet
 from .loading import Checked, check_rules
+from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
-from .lock import FileRead, Lock, read_lock
 from .packs import Library
 from .readings import Readings
 from .ruletext import PackError, RuleText
@@ -185,16 +185,17 @@ class _Building:
     def _lock(self, needed: bool) -> Lock | None:
         """The lock beside the deployment; None where there is none, and none is needed."""
         path = os.path.join(self.settings.folder, LOCK)
+        command = f"{COMMAND} {self.settings.file}"
         if not self.files.ask(os.path.lexists, path):
             if not needed and self.settings.lock != "required":
                 return None
-            help_ = f"put it back, or run `callgate lock {self.settings.file}`"
+            help_ = f"put it back, or run `{command}`"
             self._wrong(
                 "G517", f"{path}: there is no such file, and nothing is loaded without it", "lock", help=help_
             )
             raise _error(self.found, self.texts)
         try:
-            return read_lock(path, self.files)
+            return read_lock(path, self.files, command=command)
         except PackError as error:
             self._refused(error, "lock")
             raise _error(self.found, self.texts) from None

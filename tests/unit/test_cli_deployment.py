@@ -51,6 +51,38 @@ def test_status_of_what_loads(command: Command, tmp_path: Path) -> None:
     assert facts["digest"] == rows["digest"]
 
 
+def test_status_says_what_the_environment_may_have_given(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHY", "ask ann")
+    monkeypatch.setenv("HOME_OF", "/srv/x")
+    monkeypatch.setenv("LONG", "y" * 1000)
+    head = "default: deny\nwhy: ${WHY}\ncwd: ${HOME_OF}\nlimits: {depth: 9}"
+    head += '\nlet: {w: "${HOME_OF}", long: "${LONG}"}'
+    path = deployment(tmp_path, head=head, a='let w = "/"\nlet long = ""')
+    status, out, _ = command("status", path)
+    assert status == 0
+    assert {
+        *("why      ask ann", "cwd      /srv/x", 'let      w = "/srv/x"'),
+        "limits   input-bytes 1048576, depth 9",
+    } <= {*out.splitlines()}
+    assert max(map(len, out.splitlines())) < 200
+    facts = json.loads(command("status", path, "--format", "json")[1])
+    assert (facts["why"], facts["cwd"], facts["let"]["w"]) == ("ask ann", "/srv/x", "/srv/x")
+    assert (len(facts["let"]["long"]), facts["limits"]) == (1000, {"input-bytes": 1_048_576, "depth": 9})
+
+
+def test_what_a_lock_refuses_names_the_command_that_takes_it(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    assert command("lock", path)[0] == 0
+    write(tmp_path, {"rules/a.gate": GOOD + "\n", "rules/b.gate": ""})
+    err = command("status", path)[2]
+    assert ("error[G513]" in err, "error[G514]" in err) == (True, True)
+    assert err.count(f"if the change is meant, run `callgate lock {path}`") == 2
+    out = command("lock", path, "--check")[1]
+    assert out.count(f"if the change is meant, run `callgate lock {path}`") == 2
+
+
 def test_status_of_what_does_not_load(command: Command, tmp_path: Path) -> None:
     path = write(tmp_path, {"deployment.yaml": "default: maybe\nrulz: []"})
     status, out, err = command("status", path)
@@ -116,7 +148,8 @@ def test_lock_takes_the_deployment_that_is_here(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command("lock")[0] == 2
+    status, _, err = command("lock")
+    assert (status, "here is no deployment.yaml" in err) == (2, True)
     deployment(tmp_path, a=GOOD)
     assert command("lock") == (0, "", "callgate.lock: no packs, 1 rule file, 1 other file; written\n")
     assert command("lock", "--check")[0] == 0
