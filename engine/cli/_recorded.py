@@ -12,6 +12,7 @@ from msgspec import Struct
 from ...grammar.ast import Json
 from ...rules.strictjson import JsonError, decode
 from ..decided import PLACES, Decided
+from ..domain import DEEPEST
 from ..masks import MASK
 from ..verdict import Verdict
 from ._lines import BadLine, Call, read_call, read_lines
@@ -67,7 +68,7 @@ def _log_line(data: bytes | None) -> dict[str, Any] | None:
     if data is None or not (b'"outcome"' in data or b'"log"' in data):
         return None
     try:
-        line: Any = decode(data.decode())
+        line: Any = decode(data.decode(), depth=DEEPEST)
     except (JsonError, UnicodeDecodeError):
         return None
     if type(line) is dict and "log" in line and "tool" not in line:
