@@ -130,7 +130,7 @@ def _deployed(name: str, tools: Any) -> Set:
         if not any(each.code in _LOCK for each in error.diagnostics):
             raise
     found = deployed(name, tools, locked=False)
-    complain(f"callgate: {visible(name)} is not what its callgate.lock holds, and is read all the same")
+    complain(f"callgate: {visible(name)} is kept from loading by its lock, and is read all the same")
     return found
 
 

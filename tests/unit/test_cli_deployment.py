@@ -581,7 +581,7 @@ def test_diff_reads_past_a_lock_and_says_so(command: Command, tmp_path: Path) ->
     write(tmp_path, {"new/rules/a.gate": NEW, "new/rules/b.gate": "tool x { allow }"})
     status, out, err = command("diff", old, new)
     assert (status, "+ deny " in out, "+ allow # x" in out) == (1, True, True)
-    said = f"callgate: {new} is not what its callgate.lock holds, and is read all the same\n"
+    said = f"callgate: {new} is kept from loading by its lock, and is read all the same\n"
     assert err == said
     assert command("diff", new, old)[2] == said
     assert command("status", new)[0] == 1
