@@ -153,6 +153,9 @@ def test_tools_and_hooks_of_the_host(tmp_path: Path) -> None:
             "tools cannot be",
         ),
         ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "there is no pack `nowhere`"),
+        ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "write its path (`./nowhere.gate`), or"),
+        ({"deployment.yaml": "default: allow\nrules: [rules]", "rules/a.gate": ""}, "write `rules/*.gate`"),
+        ({"deployment.yaml": "default: allow\ncwd: /a\nlet: {cwd: /b}"}, "`let.cwd` is said by `cwd`, too"),
         ({"deployment.yaml": "default: allow\npacks: [./nowhere.gate]"}, "nowhere.gate"),
         ({"deployment.yaml": "default: allow\nlet: {nobody: 3}"}, "no file has a `let` of this name"),
         ({"deployment.yaml": "default: allow\nstate: mysql://x"}, "`state` cannot be used"),
@@ -223,6 +226,39 @@ tool read {
     path.write_text(path.read_text().replace(f"packs: ['{packs}']", ""))
     codes = {each.code for each in refused(path).diagnostics}
     assert codes == {"G106", "G107", "G114", "G304"}  # without it they are wrong
+
+
+GIVEN = """let v = %s
+tool read {
+  deny "no" %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "test", "value", "code", "message"),
+    [
+        ('"/"', "unless /path under v", "${NOBODY:-}", "G309", "`v` is no text"),
+        ('"/"', "unless /path under v", "5", "G309", "`v` is no text"),
+        ('"/"', "unless /path under v", "~/x", "G309", "nothing is certain to be under `~/x`"),
+        ('"x"', "when /path matches v", "'(unclosed'", "G308", "not a regular expression"),
+        ('["a"]', "when /path in v", "5", "G307", "`v` is no list"),
+        ('["a"]', "when /path in v", "[1, 2]", "G310", "nothing in this list is ever equal to `/path`"),
+    ],
+)
+def test_a_given_value_is_checked_as_the_let_that_it_replaces(
+    tmp_path: Path, own: str, test: str, value: str, code: str, message: str
+) -> None:
+    rules = GIVEN % (own, test)
+    path = deployment(tmp_path, head=f"default: deny\nlet:\n  x: 1\n  v: {value}", a="let x = 1", b=rules)
+    if code == "G310":
+        with callgate.load(path) as engine:
+            (found,) = engine.warnings
+    else:
+        (found,) = refused(path).diagnostics
+    assert (found.code, found.file, found.span.line) == (code, str(path), 4)
+    assert message in found.message
+    assert f"{tmp_path / 'rules/b.gate'}:3 uses it" in found.help
 
 
 @pytest.mark.parametrize("path", [3, None, b"x"])
@@ -872,6 +908,14 @@ def test_packs_that_cannot_be_used_leave_the_last_good_set(
         status = engine.reload()
         assert code in (status.error or "")
         assert (status.digest, status.failures) == (good, 1)
+
+
+def test_a_pack_that_cannot_be_used_is_marked_in_the_list(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\npacks: [common, ./a, ./a.gate, nowhere]", a=GOOD)
+    (tmp_path / "a").mkdir()
+    found = refused(path).diagnostics
+    assert [(each.span.line, each.span.column) for each in found] == [(2, 17), (2, 22), (2, 32)]
+    assert [each.code for each in found] == ["G509", "G505", "G509"]
 
 
 def test_a_deployment_can_be_closed_twice_and_still_gives_verdicts(tmp_path: Path) -> None:
