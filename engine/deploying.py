@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..grammar.ast import Json
-from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from ..grammar.diagnostics import Diagnostic, Severity, in_a_line, render_text
 from ..rules.kind import Effect
 from .compiler import given_let
 from .definitions import Tools
@@ -74,6 +74,11 @@ class Set(Struct, frozen=True):
     read: tuple[FileRead, ...] = ()
     log: DecisionLog | None = None
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The warnings, a line each."""
+        return tuple(map(in_a_line, self.warnings))
+
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
         models = self.settings.models
@@ -103,6 +108,7 @@ def build(
 
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
+        SchemaError: what the host gives as `tools` are none.
     """
     file = str(path)
     try:
@@ -121,9 +127,11 @@ def build(
 def nothing(old: Set, error: DeploymentError) -> Set:
     """What denies every call: for a deployment that does not keep its last good set."""
     why = "the rules of this deployment could not be loaded"
+    default = Default(Effect.DENY, why, passing=True)
     source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
-    rules = RuleSet(default=Default(Effect.DENY, why), source=source)
-    return replace(old, engine=Engine(rules, old.engine.tools), since=datetime.now(UTC), units=())
+    rules = RuleSet(default=default, source=source)
+    engine = Engine(rules, old.engine.tools)
+    return replace(old, engine=engine, since=datetime.now(UTC), units=(), warnings=())
 
 
 class _Building:
@@ -163,6 +171,8 @@ class _Building:
         try:
             checked = check(tools)
         except (SchemaError, InputError) as error:
+            if given is not None:
+                raise
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
             checked = check(None)  # the rest that is wrong is said all the same
         self.texts |= checked.compiled.texts
@@ -308,5 +318,7 @@ def _is_own(each: Diagnostic) -> bool:
     return each.code not in ("G114", "G515")
 
 
-def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
+def _error(found: list[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
+    """Everything that was found, with the errors, which are why it does not load, before the warnings."""
+    found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
     return DeploymentError(tuple(found), render_text(found, texts))

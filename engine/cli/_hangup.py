@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from typing import TYPE_CHECKING
 
+from ._inputs import tell_warnings
 from ._terminal import complain
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def reload_on_hangup(deployment: Deployment) -> None:
     """From now on SIGHUP loads it anew, where the system has that signal."""
-    logging.getLogger("callgate").addHandler(logging.NullHandler())  # it is said here
     if not hasattr(signal, "SIGHUP"):
         return
 
@@ -25,6 +24,7 @@ def reload_on_hangup(deployment: Deployment) -> None:
             complain(status.error.rstrip("\n"))
             complain("callgate: the files do not load; the last good rules stay in force")
         else:
+            tell_warnings(status.warnings)
             complain(f"callgate: loaded anew, {status.digest}")
 
     # Not in the handler: it interrupts whatever holds the lock.

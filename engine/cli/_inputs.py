@@ -87,6 +87,12 @@ def tell_functions(engine: Engine) -> None:
         complain(f"callgate: the host gives {visible(names)}: what needs it is not judged here")
 
 
+def tell_warnings(warnings: Iterable[str]) -> None:
+    """Say what is no error and yet to be said of a deployment."""
+    for each in warnings:
+        complain(f"warning: {each}")
+
+
 def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
     """The rule files that are meant, each once, and what is wrong with the others."""
     found: dict[str, str] = {}

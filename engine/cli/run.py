@@ -13,6 +13,7 @@ from ._inputs import (
     read_tools_file,
     rule_texts,
     tell_functions,
+    tell_warnings,
 )
 from ._terminal import INTERRUPTED, Output, Unusable, complain, is_terminal, size_left
 
@@ -75,23 +76,26 @@ def _deployment(namespace: Namespace) -> Deployment:
     Raises:
         Unusable: it does not load, or options are given that it states itself.
     """
+    import logging
     from pathlib import Path
 
     from ..deployment import Deployment
-    from ..errors import DeploymentError
+    from ..errors import DeploymentError, SchemaError
     from ._hangup import reload_on_hangup
 
     for option in ("packs", "policy"):
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
+    tools = read_tools_file(namespace.tools)
+    logging.getLogger("callgate").addHandler(logging.NullHandler())  # what it would say is said here
     try:
-        tools = read_tools_file(namespace.tools)
-        deployment = Deployment(Path(namespace.rules[0]), host(), tools, None, None)
+        deployment = Deployment(Path(namespace.rules[0]), host(), tools, None, None, watch=True)
     except DeploymentError as error:
         raise Unusable(error.text.rstrip("\n")) from None
+    except SchemaError as error:
+        raise Unusable(f"--tools {namespace.tools}: {error}") from None
+    tell_warnings(deployment.status.warnings)
     tell_functions(deployment.engine)
-    if deployment.settings.watch:
-        deployment.watch()
     reload_on_hangup(deployment)
     return deployment
 

@@ -49,6 +49,16 @@ def test_status_of_what_loads(command: Command, tmp_path: Path) -> None:
     assert facts["digest"] == rows["digest"]
 
 
+def test_warnings_are_shown_with_their_help(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="tool raed { allow }")
+    status, out, _ = command("status", path)
+    said = "there is no tool `raed`, so what is said of it never applies (did you mean `read`?)"
+    assert (status, f":1: {said}\n" in out) == (0, True)
+    status, _, err = command("run", path)
+    assert (status, err.count(said)) == (0, 1)
+    assert err.startswith("warning: ")
+
+
 def test_status_of_what_does_not_load(command: Command, tmp_path: Path) -> None:
     path = write(tmp_path, {"deployment.yaml": "default: maybe\nrulz: []"})
     status, out, err = command("status", path)
