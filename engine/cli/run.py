@@ -83,18 +83,20 @@ def _deployment(namespace: Namespace) -> Deployment:
     from pathlib import Path
 
     from ..deployment import Deployment
-    from ..errors import DeploymentError
+    from ..errors import DeploymentError, SchemaError
     from ._hangup import reload_on_hangup
 
     for option in ("packs", "policy"):
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
+    tools = read_tools_file(namespace.tools)
     try:
-        tools = read_tools_file(namespace.tools)
         log = _nowhere if namespace.no_log else None
-        deployment = Deployment(Path(namespace.rules[0]), host(), tools, log, None)
+        deployment = Deployment(Path(namespace.rules[0]), host(), tools, log, None, watch=True)
     except DeploymentError as error:
         raise Unusable(error.text.rstrip("\n")) from None
+    except SchemaError as error:
+        raise Unusable(f"--tools {namespace.tools}: {error}") from None
     settings = deployment.settings
     if log is None and settings.log is not None and settings.log.to in ("stdout", "-"):
         deployment.close()
@@ -103,8 +105,6 @@ def _deployment(namespace: Namespace) -> Deployment:
             f"{place}: `log.to`: the verdicts go to standard output; name a file, or give `--no-log`"
         )
     tell_functions(deployment.engine)
-    if settings.watch:
-        deployment.watch()
     reload_on_hangup(deployment)
     return deployment
 

@@ -72,7 +72,7 @@ def _facts(now: Set) -> dict[str, Any]:
         "log": settings.log.to if settings.log is not None else None,
         "watch": settings.watch,
         "expired": list(now.expired()),
-        "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in now.warnings],
+        "warnings": list(now.said),
     }
 
 
