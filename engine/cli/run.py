@@ -94,8 +94,8 @@ def _deployment(namespace: Namespace) -> Deployment:
         raise Unusable(error.text.rstrip("\n")) from None
     except SchemaError as error:
         raise Unusable(f"--tools {namespace.tools}: {error}") from None
-    tell_warnings(deployment.status.warnings)
     tell_functions(deployment.engine)
+    tell_warnings(deployment.status.warnings)
     reload_on_hangup(deployment)
     return deployment
 
