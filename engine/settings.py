@@ -356,11 +356,9 @@ def _fault(error: Any, place: Place, reading: _Reading) -> Diagnostic:
 
 def _instead(error: Any, place: Place) -> str:
     """What to write in the place of a value."""
-    near = (
-        nearest(error.value, error.constraint) if error.rule == "allowed" and type(error.value) is str else ""
-    )
-    if near:
-        return f"did you mean `{near}`?"
+    if error.rule == "allowed":
+        near = nearest(error.value, error.constraint) if type(error.value) is str else None
+        return f"did you mean `{near}`?" if near else ""
     if _rules(place).get("type") == "string" and isinstance(error.value, int | float):
         return "put it in quotes"
     named = place
@@ -377,7 +375,8 @@ def _wanted(error: Any, place: Place) -> str:
         return names if len(error.constraint) == 1 else f"one of {names}"
     if error.rule in ("min", "max"):
         return f"{'at least' if error.rule == 'min' else 'at most'} {error.constraint}"
-    return str(rules.get("meta", {}).get("meant") or _TYPES[rules["type"]])
+    what = "some text" if error.rule == "minlength" else _TYPES[rules["type"]]
+    return str(rules.get("meta", {}).get("meant", what))
 
 
 def _rules(place: Place) -> Mapping[str, Any]:
