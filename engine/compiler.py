@@ -371,19 +371,22 @@ class Compiler:
     def with_lets(
         self, unit: Unit, check: Callable[[Mapping[str, Json]], list[Diagnostic]]
     ) -> list[Diagnostic]:
-        """What a check finds with the values of the files, and what else with each that is given: at that."""
-        own = self.lets_of(unit)
+        """What a check finds with the values of the files, and what else with those that are given."""
+        own, given = self.lets_of(unit), self._values(unit, self.lets)
         found = check(own)
         seen = set(found)
-        for name, value in self.lets.items():
-            lets = self._values(unit, {name: value})
-            for each in check(lets) if lets != own else ():
-                if each not in seen:
-                    where = f"{each.file}:{each.span.line} uses it"
-                    help_ = f"{each.help}; {where}" if each.help else where
-                    message = f"the value that is given for `{name[:64]}`: {each.message}"
-                    fault = Diagnostic(each.code, message, NOWHERE, each.severity, help_, given_let(name))
-                    found.append(self._unfit.setdefault((name, message), fault))
+        new = [each for each in check(given) if each not in seen] if given != own else []
+        if not new:
+            return found
+        alone = {name: check(self._values(unit, {name: value})) for name, value in self.lets.items()}
+        for each in new:
+            # At the value that is wrong by itself; where two are only together, at the first.
+            name = next((name for name, wrong in alone.items() if each in wrong), next(iter(alone)))
+            where = f"{each.file}:{each.span.line} uses it"
+            help_ = f"{each.help}; {where}" if each.help else where
+            message = f"the value that is given for `{name[:64]}`: {each.message}"
+            fault = Diagnostic(each.code, message, NOWHERE, each.severity, help_, given_let(name))
+            found.append(self._unfit.setdefault((name, message), fault))
         return found
 
     def _check_names(

@@ -290,8 +290,9 @@ class _Building:
             sure = [self._named(at, found.message) for at in range(len(settings.packs))]
             span = settings.at("packs", sure.index(max(sure))) if any(sure) else settings.at("packs")
             return replace(found, file=settings.file, span=span)
-        name = next((name for name in settings.let if given_let(name) == found.file), None)
-        return found if name is None else replace(found, file=settings.file, span=settings.at("let", name))
+        places = (*(("let", name) for name in settings.let), ("cwd",))
+        place = next((each for each in places if given_let(each[-1]) == found.file), None)
+        return found if place is None else replace(found, file=settings.file, span=settings.at(*place))
 
     def _named(self, at: int, message: str) -> int:
         """How many letters of a message are what one of the packs is named by; the most where it is meant."""

@@ -89,7 +89,7 @@ def denied_message(tool: str, reason: str, note: str | None = None, *, passing: 
     """For the model: why a call was refused, the author's note, and whether it will be refused again."""
     said = f" {note}" if note else ""
     why = reason.rstrip(".")
-    again = "So is every call until they are; it may pass then." if passing else _AGAIN
+    again = "So is every call until they can be; it may pass then." if passing else _AGAIN
     return sendable(f"The call of `{_short(tool)}` was refused: {why}.{said} {again}")
 
 

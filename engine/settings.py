@@ -356,12 +356,11 @@ def _fault(error: Any, place: Place, reading: _Reading) -> Diagnostic:
 
 def _instead(error: Any, place: Place) -> str:
     """What to write in the place of a value."""
-    near = (
-        nearest(error.value, error.constraint) if error.rule == "allowed" and type(error.value) is str else ""
-    )
-    if near:
-        return f"did you mean `{near}`?"
-    if _rules(place).get("type") == "string" and isinstance(error.value, int | float):
+    rules = _rules(place)
+    if "allowed" in rules:
+        near = nearest(error.value, rules["allowed"]) if type(error.value) is str else None
+        return f"did you mean `{near}`?" if near else ""
+    if rules.get("type") == "string" and isinstance(error.value, int | float):
         return "put it in quotes"
     named = place
     while named and (type(named[-1]) is int or named[:-1] in (("models",), ("let",))):
@@ -372,12 +371,13 @@ def _instead(error: Any, place: Place) -> str:
 
 def _wanted(error: Any, place: Place) -> str:
     rules = _rules(place)
-    if error.rule == "allowed":
-        names = ", ".join(f"`{each}`" for each in error.constraint)
-        return names if len(error.constraint) == 1 else f"one of {names}"
+    if "allowed" in rules:
+        names = ", ".join(f"`{each}`" for each in rules["allowed"])
+        return names if len(rules["allowed"]) == 1 else f"one of {names}"
     if error.rule in ("min", "max"):
         return f"{'at least' if error.rule == 'min' else 'at most'} {error.constraint}"
-    return str(rules.get("meta", {}).get("meant") or _TYPES[rules["type"]])
+    what = "some text" if error.rule == "minlength" else _TYPES[rules["type"]]
+    return str(rules.get("meta", {}).get("meant", what))
 
 
 def _rules(place: Place) -> Mapping[str, Any]:

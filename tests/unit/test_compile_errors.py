@@ -240,3 +240,10 @@ def test_a_family_of_a_pack_is_named_with_the_pack() -> None:
         callgate.compile("use kimi\ntool read { alias /n from m for kimi }")
     (found,) = [each for each in caught.value.diagnostics if "`kimi`" in each.message]
     assert (found.code, found.help) == ("G106", "did you mean `kimi/kimi`?")
+
+
+def test_of_several_given_values_the_wrong_one_is_named() -> None:
+    text = 'let a = "/"\nlet b = "/"\ntool read {\n  deny "no" unless /path under a or /path under b\n}'
+    with pytest.raises(callgate.RuleFileError) as caught:
+        callgate.compile(text, lets={"a": "/srv", "b": 5})
+    assert [each.file for each in caught.value.diagnostics] == ["<let b>"]

@@ -926,6 +926,14 @@ def test_packs_that_cannot_be_used_leave_the_last_good_set(
         assert (status.digest, status.failures) == (good, 1)
 
 
+@pytest.mark.parametrize("given", ["cwd: sub", "let: {cwd: sub}"])
+def test_a_cwd_that_does_not_fit_is_marked_where_it_is_given(tmp_path: Path, given: str) -> None:
+    rules = 'let cwd = ["/"]\ntool read { deny "x" when /path in cwd }'
+    path = deployment(tmp_path, head=f"default: deny\n{given}", a=rules)
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.file, found.span.line) == ("G307", str(path), 2)
+
+
 def test_a_pack_that_cannot_be_used_is_marked_in_the_list(tmp_path: Path) -> None:
     path = deployment(tmp_path, head="default: allow\npacks: [common, ./a, ./a.gate, nowhere]", a=GOOD)
     (tmp_path / "a").mkdir()

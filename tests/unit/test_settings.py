@@ -136,6 +136,8 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ('default: deny\nreload: {watch: "true"}', "G704", 2, "must be `true` or `false`", ""),
         ("default: deny\npacks: {type: x}", "G704", 2, "must be a list", "write `packs: [shipped]`"),
         ("default: deny\npacks: shipped", "G704", 2, "must be a list", "write `packs: [shipped]`"),
+        ("default: deny\nrules: ['']", "G704", 2, "must be some text", "write `rules: [./rules/*.gate]`"),
+        ("default: deny\nlock: 3", "G704", 2, "must be `required`", ""),
         ("default: deny\nrules: [3]", "G704", 2, "must be text", "put it in quotes"),
         ("default: deny\nrules: [[3]]", "G704", 2, "must be text", "write `rules: [./rules/*.gate]`"),
         ("default: deny\nlog: x.jsonl", "G704", 2, "must be a map", "write `log: {to: ./decisions.jsonl}`"),
