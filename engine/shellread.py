@@ -25,8 +25,6 @@ _ODD = re.compile(
 )
 # A prompt takes a line that begins so for its history, whatever it continues.
 _QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
-# What some shells call an error: at a prompt, the line after an error is a command of its own.
-_FOREIGN = re.compile(r"\|&|<<<|>&(?![0-9-])")
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
@@ -79,8 +77,6 @@ def read(text: str) -> tuple[Command, ...] | None:
     Cost: linear in the length of the text; longer than `LONGEST` is unclear.
     """
     if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
-        return None
-    if "\n" in text and _FOREIGN.search(text):
         return None
     reader = _Reader(text)
     try:

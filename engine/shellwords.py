@@ -12,13 +12,15 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-# Not a tab, at which a prompt completes names.
-_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*")
+# Not a tab, at which a prompt completes names. A line goes on in one that is no command by itself: it is one
+# where a shell calls what stands before it an error, and reads on behind.
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+[|&-]))*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
-_SINGLE = re.compile(r"'([^']*)'")
+# No text in quotes goes on in another line, either.
+_SINGLE = re.compile(r"'([^'\n]*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
-_ANSI = re.compile(r"\$'((?:[^'\\]|\\[abefnrtv\\\"])*)'")
-_DOUBLE = re.compile(r'[^"\\$`!]+')
+_ANSI = re.compile(r"\$'((?:[^'\\\n]|\\[abefnrtv\\\"])*)'")
+_DOUBLE = re.compile(r'[^"\\$`!\n]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 # What a shell may take for a part of the variable before it: zsh a subscript or modifier, old bash a letter.
 _JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
