@@ -39,7 +39,7 @@ def _no_nul(field: str, value: Any, error: Callable[[str, str], None]) -> None:
 
 def _store(field: str, value: Any, error: Callable[[str, str], None]) -> None:
     try:
-        store_name(url_from(value, os.sep))
+        store_name(url_from(value if type(value) is str else "memory", os.sep))
     except InputError as fault:
         error(field, f"cannot be used: {fault}\nwrite `memory`, or a URL as in `docs/stores.md`")
 
@@ -159,13 +159,14 @@ def read_settings(
     document = reading.document(text)
     found = list(reading.found)
     wrong = {place[:1] for place in reading.unknown}
-    if document is not None and not any(each.code == "G701" for each in found):
-        # What could not be expanded has no value that could be wrong.
-        for place, fault in _faults(document, reading, file):
-            wrong.add(place[:1])
-            found.append(fault)
+    if document is None:
+        return None, found
+    # What could not be expanded has no value that could be wrong.
+    for place, fault in _faults(document, reading, file):
+        wrong.add(place[:1])
+        found.append(fault)
     found.sort(key=lambda each: each.span.start)
-    if document is None or () in wrong or any(each.code == "G701" for each in found):
+    if () in wrong:
         return None, found
     sound = {name: value for name, value in document.items() if (name,) not in wrong}
     settings = _settings(sound, path, reading.spans)
@@ -181,7 +182,7 @@ class _Reading:
         self.file = file
         self.environment = environment
         self.spans: dict[Place, Span] = {}
-        self.unknown: set[Place] = set()  # what could not be expanded
+        self.unknown: set[Place] = set()  # what has no value that is certain
         self.found: list[Diagnostic] = []
         self.too_much = False
 
@@ -208,6 +209,7 @@ class _Reading:
             if not self.too_much:  # said once: it may be so a million times
                 self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
             self.too_much = True
+            self.unknown.add(place)
             return None
         self.spans[place] = _span(node)
         if isinstance(node, yaml.MappingNode):
@@ -221,10 +223,12 @@ class _Reading:
         for key, item in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 self._wrong("G701", "the name of a setting is text", _span(key), "write `name: value`")
+                self.unknown.add((*place, ""))
                 continue
             name = key.value
             if name in value:
                 self._wrong("G701", f"`{name[:64]}` stands twice", _span(key), "keep one")
+                self.unknown.add((*place, name))
             value[name] = self._value(item, (*place, name), depth + 1)
             self.spans[(*place, name)] = _span(key)
         return value
@@ -287,7 +291,7 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place
     from cerberus import Validator
 
     validator = Validator(SCHEMA, allow_unknown=False)
-    validator.validate(document)
+    validator.validate(document, normalize=False)  # which takes a mapping for a schema, whatever is wanted
     for error in _flat(validator._errors):
         place = tuple(error.document_path)
         if place not in reading.unknown:
