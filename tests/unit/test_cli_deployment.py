@@ -86,6 +86,35 @@ def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url
     assert (status, "G702" in err, "hunter2" in out + err) == (1, True, False)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        "state: redis:/u:hunter2@h/0",
+        "state: redis//u:hunter2@h/0",
+        "state: redis:u:hunter2@h",
+        "state: redis://u:hunter2",
+        "state: redis://u:hun hunter2@h",
+        """state: 'redis://u:hun"hunter2@h:bad'""",
+        "state: redis://h/0?Password=hunter2",
+        "state: redis://u:p%40hunter2@h/0?x=hunter2",
+        f"state: redis://u:{'hunter2' * 40}@h:bad",
+        "state: sqlite:hunter2@x",
+        "State: redis:u:hunter2@h",
+        "stat: redis://u:x@hunter2",
+        '"state" : |\n  redis:u:hunter2@h',
+        'state: "redis:u:\nhunter2\\q@h"',
+        "state: {redis:u:hunter2@h}",
+        "state: [hunter2, hunter2",
+        "state = hunter2",
+    ],
+)
+def test_no_line_that_is_quoted_shows_the_store(command: Command, tmp_path: Path, state: str) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\n{state}\npolcy: x\n"})
+    status, out, err = command("status", path)
+    assert (status, "hunter2" in out + err) == (1, False)
+    assert "deployment.yaml" in err
+
+
 def test_what_only_reads_a_deployment_writes_nothing(command: Command, tmp_path: Path) -> None:
     head = "default: deny\nstate: sqlite:///gate.db\nlog: {to: ./decisions.jsonl}"
     path = deployment(tmp_path, head=head, a=GOOD)
