@@ -19,6 +19,7 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
 from ..grammar.pointer import read_pointer
 from ..grammar.span import NOWHERE, Span
+from .documents import plain_value
 from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
@@ -237,7 +238,7 @@ class _Reading:
         text = _VARIABLE.sub(lambda found: self._variable(found, node, place), node.value)
         # In `{…}` a variable has to stand in quotes, and may be a number all the same.
         whole = place[:1] != ("let",) and node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
-        value = _plain(text) if whole or node.style in (None, "") else text
+        value = plain_value(text) if whole or node.style in (None, "") else text
         if value_fault(value, Limits(input_bytes=LARGEST)) is not None:
             self.unknown.add(place)
             what = (
@@ -266,19 +267,6 @@ class _Reading:
 
     def _wrong(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.found.append(Diagnostic(code, message, span, help=help, file=self.file))
-
-
-def _plain(text: str) -> Json:
-    """What text without quotes stands for: as in JSON, and `~` for null."""
-    if text in ("", "~", "null"):
-        return None
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,255})", text):
-        return int(text)
-    if re.fullmatch(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", text):
-        return float(text)
-    return text
 
 
 def _span(node: yaml.Node) -> Span:

@@ -247,6 +247,28 @@ def test_a_deployment_file_that_cannot_be_read_is_told_with_its_name_and_what_to
         callgate.load("a\0.yaml")
 
 
+def test_tools_in_yaml_are_read_as_the_deployment_is(tmp_path: Path) -> None:
+    schema = """switch:
+  type: object
+  properties: &shared
+    state: {type: string, enum: [on, off]}
+    mode: {enum: [0755, 12:30, 2026-11-30, "5"]}
+    on: {const: 5}
+  required: [state]
+other: {properties: {<<: *shared, on: {const: true}}}
+"""
+    path = write(tmp_path, {"deployment.yaml": "default: allow\ntools: ./t.yaml", "t.yaml": schema})
+    with callgate.load(path) as engine:
+        for mode in ("0755", "12:30", "2026-11-30", "5"):
+            assert engine.check("switch", {"state": "on", "mode": mode, "on": 5}).allowed
+        assert engine.check("other", {"on": True}).allowed
+        assert not engine.check("other", {"on": 5}).allowed
+    for text in ("a: !!bool x", "a: !!timestamp x", "a: !<word> [x]", "a: 1\n'a': 2"):
+        (tmp_path / "t.yaml").write_text(text)
+        with pytest.raises(DeploymentError, match=r"t\.yaml: is no YAML"):
+            callgate.load(path)
+
+
 def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
     rules = 'disable repair.enum-case because "x" until 2020-01-01'
     with callgate.load(deployment(tmp_path, a=rules)) as engine:

@@ -263,8 +263,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 WORDS = ["type", "schema", "minlength", "allowed", "meta", "check_with", "required", "to", "mask", "depth"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from([*WORDS, "/a"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from([*WORDS, *SCHEMA, ""]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*WORDS, *SCHEMA, ""]), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 MAPPINGS = st.dictionaries(st.sampled_from(WORDS), VALUES, min_size=1, max_size=3)
