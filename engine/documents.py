@@ -71,7 +71,7 @@ def _yaml(text: str) -> Json:
     class Loader(yaml.CSafeLoader):
         """Words without quotes are what they are in JSON, and keys are texts; none may stand twice."""
 
-        yaml_implicit_resolvers: ClassVar[Any] = {
+        yaml_implicit_resolvers = {  # noqa: RUF012
             None: [(_MERGE, re.compile("<<$")), ("word", re.compile(""))]
         }
         # Those of other tags make what JSON has not, and raise what they like.

@@ -20,6 +20,7 @@ import pytest
 import callgate
 from callgate import Deployment, DeploymentError
 from callgate.engine.cli.main import main
+from callgate.engine.logfile import FileSink
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GOOD = "tool read { alias /path from file_path }"
@@ -994,6 +995,83 @@ def test_the_counts_of_the_log_go_on_when_its_settings_change(tmp_path: Path) ->
         assert within(10, lambda: engine.log_counts.written == 10)
         assert sum(each.name == "callgate-log" for each in threading.enumerate()) <= 8
     assert engine.log_counts.dropped == 0
+
+
+def relogged(engine: Deployment, path: Path, log: str) -> None:
+    path.write_text(f"default: allow\nreload: {{quiet-ms: 10}}\nlog: {{{log}}}\n")
+    assert engine.reload().error is None
+
+
+def test_decisions_of_a_turn_whose_log_was_let_go_are_counted(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a="")) as engine:
+        session = engine.session()
+        session.user()
+        session.call("read", {"path": "/a"}, call_id="0")
+        for number in range(1, 10):
+            relogged(engine, engine.path, f"to: ./{number}.jsonl")
+        assert within(10, lambda: engine.log_counts.written == 1)
+        for number in range(5):
+            session.call("read", {"path": "/a"}, call_id=f"x{number}")
+        engine.check("read", {"path": "/a"})
+    counts = engine.log_counts
+    assert (counts.written, counts.dropped, counts.waiting) == (2, 5, 0)
+
+
+def test_a_busy_log_holds_up_no_load_and_its_lines_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+    write_batch = FileSink.write
+
+    def slow(sink: FileSink, lines: list[bytes]) -> Any:
+        assert free.wait(20)
+        return write_batch(sink, lines)
+
+    monkeypatch.setattr(FileSink, "write", slow)
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a="")) as engine:
+        began = time.monotonic()
+        for number in range(1, 11):
+            engine.check("read", {"path": "/a"})
+            time.sleep(0.1)  # the thread is at it
+            relogged(engine, engine.path, f"to: ./{number}.jsonl")
+        assert time.monotonic() - began < 5
+        free.set()
+    counts = engine.log_counts
+    assert (counts.written, counts.dropped, counts.waiting) == (10, 0, 0)
+
+
+def test_a_log_that_was_mended_by_another_place_is_no_longer_failing(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./no/0.jsonl}", a="")) as engine:
+        engine.check("read", {"path": "/a"})
+        assert within(10, lambda: engine.log_counts.since is not None)
+        relogged(engine, engine.path, "to: ./1.jsonl")
+        assert (engine.log_counts.error, engine.log_counts.since) == (None, None)
+        assert "callgate_log_failing 0" in engine.metrics()
+        engine.check("read", {"path": "/a"})
+        time.sleep(1)
+        (tmp_path / "no").mkdir()
+        time.sleep(1)
+        assert not list((tmp_path / "no").iterdir())  # nobody tries it any more
+        assert (engine.log_counts.written, engine.log_counts.failed) == (1, 1)
+
+
+def test_a_function_is_given_lines_on_one_thread_whatever_becomes_of_the_settings(tmp_path: Path) -> None:
+    seen: list[tuple[int, Any]] = []
+
+    def log(line: dict[str, Any]) -> None:
+        seen.append((threading.get_ident(), line.get("before")))
+
+    path = deployment(tmp_path, head="default: allow\nlog: {to: x, values: true, mask: [/b]}", a="")
+    with callgate.load(path, log=log) as engine:
+        session = engine.session()
+        session.user()
+        for number in range(12):
+            relogged(engine, path, f"to: x, values: true, keep: {number}")
+            session.call("read", {"b": "s3cret"}, call_id=str(number))
+            engine.check("read", {"b": 1})
+        assert within(10, lambda: len(seen) == 24)
+    assert len({thread for thread, _ in seen}) == 1
+    assert [each for _, each in seen] == [{"b": "***"}, {"b": 1}] * 12
 
 
 def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:
