@@ -395,6 +395,73 @@ def test_diff_says_which_rules_moved_and_that_tools_went(command: Command, tmp_p
     assert out.splitlines()[1:] == ["+ tools: every name", "- c # after b", "+ c # first"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            ['tool read, "w*" {\n deny "no" named d\n}'],
+            ['tool read, "w*" {\n deny "no" named d\n disable d because "q"\n}'],
+            ['+ disable d because "q" # read, "w*"'],
+        ),
+        (
+            ['tool read { allow; disable repair.enum-case because "q" until 2999-01-01 }'],
+            ['tool read { allow; disable repair.enum-case because "q" until 2999-01-02 }'],
+            [
+                '- disable repair.enum-case because "q" until 2999-01-01 # read',
+                '+ disable repair.enum-case because "q" until 2999-01-02 # read',
+            ],
+        ),
+        (
+            [
+                'family f matches "m1"\ntool read { allow for f }',
+                'family f matches "m2"\ntool read { ask "n" for f }',
+            ],
+            [
+                'family f matches "m2"\ntool read { allow for f }',
+                'family f matches "m1"\ntool read { ask "n" for f }',
+            ],
+            ['- family f matches "m2" # after', '+ family f matches "m2" # '],
+        ),
+        (
+            [
+                'let w = "/b"\ntool read { allow when /path under w }',
+                'let w = "/a"\ntool read { ask "n" when /path under w }',
+            ],
+            [
+                'let w = "/a"\ntool read { allow when /path under w }',
+                'let w = "/b"\ntool read { ask "n" when /path under w }',
+            ],
+            ['- let w = "/a" # after', '+ let w = "/a" # '],
+        ),
+        (
+            ["palette a { offer read }\npalette b { exclude write }"],
+            ["palette b { exclude write }\npalette a { offer read }"],
+            ["- palette b # after palette a", "+ palette b # "],
+        ),
+        (
+            ["tool read { allow }"],
+            ['tool read { allow\n test "t" { call {"path": "/"}; expect valid }\n}'],
+            ["- digest: ", "+ digest: "],
+        ),
+    ],
+)
+def test_whatever_has_another_digest_is_a_difference(
+    command: Command, tmp_path: Path, old: list[str], new: list[str], said: list[str]
+) -> None:
+    head = "default: deny\nrules: ['./*.gate']"
+    paths = []
+    for name, texts in (("old", old), ("new", new)):
+        files = {f"{number}.gate": text for number, text in enumerate(texts)}
+        paths.append(write(tmp_path / name, {"deployment.yaml": head, **files}))
+    status, out, err = command("diff", *paths)
+    lines = out.splitlines()
+    assert (status, err) == (1, "")
+    for line, start in zip(lines, said, strict=False):
+        assert line.startswith(start), out
+    assert len(lines) in (len(said), 2 * len(said))  # who changes places may be said of both
+    assert command("diff", paths[0], paths[0])[:2] == (0, "")
+
+
 def test_diff_of_the_same(command: Command, tmp_path: Path) -> None:
     old, new, calls = sides(tmp_path, new="# a comment\n" + OLD.replace("; ", "\n"))
     assert command("diff", old, new, "--calls", calls) == (0, "", "4 calls: 0 decided differently\n")
