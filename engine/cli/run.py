@@ -75,11 +75,13 @@ def _deployment(namespace: Namespace) -> Deployment:
     Raises:
         Unusable: it does not load, or options are given that it states itself.
     """
+    from ._hangup import Hangup
+
+    hangup = Hangup()  # before all that takes time: until then the signal ends the process
     from pathlib import Path
 
     from ..deployment import Deployment
     from ..errors import DeploymentError
-    from ._hangup import reload_on_hangup
 
     for option in ("packs", "policy"):
         if getattr(namespace, option):
@@ -92,7 +94,7 @@ def _deployment(namespace: Namespace) -> Deployment:
     tell_functions(deployment.engine)
     if deployment.settings.watch:
         deployment.watch()
-    reload_on_hangup(deployment)
+    hangup.reloads(deployment)
     return deployment
 
 

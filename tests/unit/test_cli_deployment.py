@@ -269,6 +269,29 @@ def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
         assert process.wait(20) == 0
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
+def test_a_hangup_during_the_first_load_loads_once_more(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    code = (
+        "import os, signal, sys\n"
+        "from callgate.engine import deploying\n"
+        "from callgate.engine.cli.main import main\n"
+        "build = deploying.build\n"
+        "def hung_up(*given):\n"
+        "    from callgate.engine import deployment\n"
+        "    deployment.build = build\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    return build(*given)\n"
+        "deploying.build = hung_up\n"
+        "sys.exit(main(['run', sys.argv[1]]))\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as process:  # type: ignore[call-overload]
+        assert process.stderr.readline().startswith(b"callgate: loaded anew, ")
+        out, _ = process.communicate(b'{"tool": "read", "arguments": {"path": "/a"}}\n', 20)
+    assert (process.returncode, json.loads(out)["outcome"]) == (0, "valid")
+
+
 # diff
 
 

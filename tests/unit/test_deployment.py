@@ -226,10 +226,42 @@ tool read {
     assert codes == {"G106", "G107", "G114", "G304"}  # without it they are wrong
 
 
-@pytest.mark.parametrize("path", [3, None, b"x"])
+@pytest.mark.parametrize("path", [3, None, b"x", "\ud800"])
 def test_a_path_that_is_none(path: Any) -> None:
-    with pytest.raises(callgate.InputError, match="named by its path"):
+    with pytest.raises(callgate.InputError, match=r"named by its path|no path can"):
         callgate.load(path)
+
+
+def broken_tools() -> Any:
+    yield {"name": "read", "parameters": {}}
+    raise ValueError("of the host")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"prepare": 5},
+        {"prepare": {"read": 5}},
+        {"prepare": {5: print}},
+        {"functions": 5},
+        {"functions": {"f": 5}},
+        {"policies": 5},
+        {"policies": [5]},
+        {"tools": broken_tools},
+        {"log": "x.jsonl"},
+        {"telemetry": 5},
+        {"watch": "no"},
+    ],
+)
+def test_arguments_of_another_type_are_refused_at_once(tmp_path: Path, given: dict[str, Any]) -> None:
+    path = deployment(tmp_path, a="")
+    ((name, value),) = given.items()
+    given = {name: value()} if callable(value) else given
+    with pytest.raises(callgate.InputError, match="given" if name == "tools" else f"`{name}`|policy"):
+        callgate.load(path, **given)
+    if name in ("prepare", "functions", "policies"):
+        with pytest.raises(callgate.InputError, match=f"`{name}`|policy"):
+            callgate.compile("", **given)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
