@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..grammar.ast import Json
 from .domain import DEEPEST, Limits, value_fault
-from .errors import CallgateError, InputError
+from .errors import CallgateError
 from .ruletext import LARGEST
 
 _NO_JSON = MappingProxyType(
@@ -99,15 +99,13 @@ def _yaml(text: str) -> Json:
 
     try:
         document: Json = yaml.load(text, Loader)
-        # Aliases make small files large values, and YAML has types that JSON lacks.
+        # Aliases make small files large values.
         fault = value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST))
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise DocumentError(f"is no YAML: {error.problem or error.context}{line}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DocumentError(f"is no YAML: {' '.join(str(error).split())}") from None
-    except InputError as error:
-        raise DocumentError(str(error)) from None
     if fault is not None:
         raise DocumentError(_NO_JSON[fault.code])
     return document
