@@ -47,7 +47,10 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-_SECRET = re.compile(r"(?<=://)[^\s'\"]{0,256}(?=@)|(?<=[?&]password=)[^\s'\"&]+")
+# The value of `state`, up to the next setting at the margin, and what stands behind the `://` of other URLs.
+_SECRET = re.compile(
+    r"(?ims)(?<=\bstate)['\"]?\s*[:=].*?(?=^['\"]?[a-z-]+['\"]?[ \t]*:(?:\s|\Z)|\Z)|(?<=://)[^\s'\"]+"
+)
 
 
 class Owner(Struct, frozen=True):
@@ -311,8 +314,8 @@ def _unreadable(file: str, why: str) -> DeploymentError:
 
 
 def _without_secrets(text: str) -> str:
-    """A deployment file as errors quote it: what could be the password of a URL is stars."""
-    return _SECRET.sub(lambda found: "*" * len(found[0]), text)
+    """A deployment file as errors quote it: what could hold the password of a URL is stars."""
+    return _SECRET.sub(lambda found: re.sub(r"\S", "*", found[0]), text)
 
 
 def _is_own(each: Diagnostic) -> bool:

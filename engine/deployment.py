@@ -28,6 +28,7 @@ from .deploying import Owner, Set, build, nothing
 from .engine import Engine
 from .errors import DeploymentError, InputError, StoreError
 from .files import Files
+from .loading import check_host
 from .log import DecisionLog, LogCounts
 from .logs import Logs
 from .metrics import Metrics
@@ -104,14 +105,31 @@ def load(
 
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
-        SchemaError: `tools` are none.
+        SchemaError: `tools` are none. InputError: an argument is of another type.
     """
     if not isinstance(path, str | os.PathLike) or type(os.fspath(path)) is not str:
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
     if "\0" in os.fspath(path):
         raise InputError("the path of a deployment holds a NUL, which no path can")
+    check_host(prepare, functions, policies)
+    _check_rest(path, log, telemetry, watch)
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
     return Deployment(Path(path), owner, own_copy(tools), log, telemetry, watch=watch)
+
+
+def _check_rest(path: str | os.PathLike[str], log: object, telemetry: object, watch: object) -> None:
+    try:
+        os.fsencode(path)
+    except UnicodeError:
+        raise InputError("the path of a deployment holds what no path can") from None
+    if log is not None and not callable(log):
+        raise InputError(
+            f"`log` is a function, not `{type(log).__name__}`; a file is named in the deployment"
+        )
+    if telemetry is not None and not callable(getattr(telemetry, "decided", None)):
+        raise InputError(f"`telemetry` has `decided`, and `{type(telemetry).__name__}` has not")
+    if type(watch) is not bool:
+        raise InputError(f"`watch` is true or false, not `{type(watch).__name__}`")
 
 
 class Deployment:

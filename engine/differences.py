@@ -12,13 +12,14 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.printer import print_statement
 from .definitions import declared, definitions
 from .domain import Limits
 from .messages import text_of
-from .units import Unit, Written, all_units, rules_in_order
+from .units import Unit, Written
 from .verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -64,19 +65,25 @@ class Decided(Struct, frozen=True):
 
 
 def rewritten(old: Side, new: Side) -> list[Rewritten]:
-    """What the two say otherwise: settings, tools, statements by the names of rules, and their order."""
+    """What the two say otherwise: settings, tools, statements by the names of rules, and their order.
+
+    Else their digests, where these differ: of the tests, or of words that decide nothing.
+    """
     found: list[Rewritten] = []
+    said, says = _statements(old.units), _statements(new.units)
     for before, after in (
         (_settings(old.settings), _settings(new.settings)),
         (_tools(old.engine.tools), _tools(new.engine.tools)),
-        (_statements(old.units), _statements(new.units)),
+        (said, says),
     ):
         found += [
             Rewritten(name, before.get(name), after.get(name))
             for name in dict.fromkeys((*before, *after))
             if before.get(name) != after.get(name)
         ]
-    return found + _moved(list(_rules(old.units)), list(_rules(new.units)))
+    found += _moved(list(said), list(says))
+    was, now = old.engine.digest, new.engine.digest
+    return found or ([Rewritten("digest", f"digest: {was}", f"digest: {now}")] if was != now else [])
 
 
 def _settings(settings: Settings | None) -> dict[str, str]:
@@ -114,16 +121,8 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _rules(units: tuple[Unit, ...]) -> dict[str, Written]:
-    """The rules by name, in the order in which they count."""
-    found: dict[str, Written] = {}
-    for _, item in rules_in_order(units):
-        found[_free(item.name, found)] = item
-    return found
-
-
 def _moved(old: list[str], new: list[str]) -> list[Rewritten]:
-    """The rules of both sets that stand before or behind others than they did: as few as say it."""
+    """The statements of both sets that stand before or behind others than they did: as few as say it."""
     both = {*old} & {*new}
     before, after = ([name for name in each if name in both] for each in (old, new))
     stay = {
@@ -144,17 +143,34 @@ def _place(names: list[str], name: str) -> str:
 
 
 def _statements(units: tuple[Unit, ...]) -> dict[str, str]:
-    """The rules by name, and the other statements of the files."""
+    """The statements in the order in which they count, rules by name; of each file the others first."""
     found: dict[str, str] = {}
-    for name, item in _rules(units).items():
-        tools = ", ".join(each.text for each in item.block.names)
-        found[name] = f"{print_statement(item.statement)} # {tools}{_document(item)}"
-    for unit in all_units(units):
-        for statement in unit.tree.statements:
-            if statement.word.text not in ("tool", "test"):
-                text = print_statement(statement)
-                found[_free(text.partition("\n")[0], found)] = text
+    seen: set[int] = set()
+    todo: list[Unit | Written] = [*reversed(units)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Written):
+            tools = ", ".join(each.text for each in item.block.names)
+            text = f"{print_statement(item.statement)} # {tools}{_document(item)}"
+            found[_free(item.name, found)] = text
+        elif id(item) not in seen:
+            seen.add(id(item))
+            todo += reversed(item.items)
+            for text in _others(item):
+                found[_free(text.partition("\n")[0].removesuffix(" {"), found)] = text
     return found
+
+
+def _others(unit: Unit) -> Iterator[str]:
+    """What a file says beside rules and tests, also in the blocks of tools."""
+    rules = {id(item.statement) for item in unit.items if isinstance(item, Written)}
+    for statement in unit.tree.statements:
+        if statement.word.text not in ("tool", "test"):
+            yield print_statement(statement)
+        for inner in (statement.block or ()) if statement.word.text == "tool" else ():
+            if id(inner) not in rules and inner.word.text != "test":
+                head = print_statement(replace(statement, block=()))
+                yield f"{print_statement(inner)} # {head.removeprefix('tool ').partition(' {')[0]}"
 
 
 def _free(name: str, taken: Container[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from ..grammar.ast import Json
 from .domain import DEEPEST, Limits, value_fault
-from .errors import CallgateError, InputError
+from .errors import CallgateError
 from .ruletext import LARGEST
 
 _NO_JSON = MappingProxyType(
@@ -17,6 +18,9 @@ _NO_JSON = MappingProxyType(
         "surrogate": "holds half of a surrogate pair",
     }
 )
+_MERGE = "tag:yaml.org,2002:merge"
+_STRING = "tag:yaml.org,2002:str"
+_TAGS = (_STRING, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 class DocumentError(CallgateError):
@@ -38,6 +42,19 @@ def decode_document(data: bytes, name: str) -> Json:
     return _yaml(text) if name.endswith((".yaml", ".yml")) else _json(text)
 
 
+def plain_value(text: str) -> Json:
+    """What text without quotes stands for: as in JSON, and `~` for null."""
+    if text in ("", "~", "null"):
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,639})", text):
+        return int(text)
+    if re.fullmatch(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", text):
+        return float(text)
+    return text
+
+
 def _json(text: str) -> Json:
     from ..rules.strictjson import JsonError, decode
 
@@ -52,30 +69,43 @@ def _yaml(text: str) -> Json:
     import yaml
 
     class Loader(yaml.CSafeLoader):
-        """Refuses a key that stands twice, of which YAML would keep the last."""
+        """Words without quotes are what they are in JSON, and keys are texts; none may stand twice."""
+
+        yaml_implicit_resolvers = {  # noqa: RUF012
+            None: [(_MERGE, re.compile("<<$")), ("word", re.compile(""))]
+        }
+        # Those of other tags make what JSON has not, and raise what they like.
+        yaml_constructors: ClassVar[Any] = {
+            **{tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (None, *_TAGS)},
+            "word": lambda loader, node: plain_value(loader.construct_scalar(node)),
+        }
+
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            super().flatten_mapping(node)
+            for key, _ in node.value:
+                if key.tag == "word":
+                    key.tag = _STRING
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             seen = set()
             for key, _ in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                    if (key.tag, key.value) in seen:
+                if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                    if key.value in seen:
                         raise yaml.MarkedYAMLError(
                             problem=f"the key `{key.value[:64]}` stands twice", problem_mark=key.start_mark
                         )
-                    seen.add((key.tag, key.value))
+                    seen.add(key.value)
             return super().construct_mapping(node, deep)
 
     try:
         document: Json = yaml.load(text, Loader)
-        # Aliases make small files large values, and YAML has types that JSON lacks.
+        # Aliases make small files large values.
         fault = value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST))
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise DocumentError(f"is no YAML: {error.problem or error.context}{line}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DocumentError(f"is no YAML: {' '.join(str(error).split())}") from None
-    except InputError as error:
-        raise DocumentError(str(error)) from None
     if fault is not None:
         raise DocumentError(_NO_JSON[fault.code])
     return document

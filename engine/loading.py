@@ -143,8 +143,8 @@ def compile_rules(
         RuleFileError: the rules have errors, or their tests fail; it holds every diagnostic.
         SchemaError: a tool's schema cannot be used.
     """
-    _check_options(text, lets, prepare, functions, limits)
-    _check_policies(policies)
+    _check_options(text, lets, limits)
+    check_host(prepare, functions, policies)
     tools = own_copy(tools)
     texts = [RuleText(text, file, folder)] if isinstance(text, str) else list(text)
     own = dict(functions or {})
@@ -157,8 +157,15 @@ def compile_rules(
     return Engine(checked.rules, tools, limits=limits, prepare=prepare, policies=policies)
 
 
-def _check_policies(policies: object) -> None:
-    """Raise InputError for what is no list of policies."""
+def check_host(prepare: object, functions: object, policies: object) -> None:
+    """Raise InputError for what the program that owns the tools cannot mean."""
+    for name, given in (("prepare", prepare), ("functions", functions)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"`{name}` is a mapping, not `{type(given).__name__}`")
+        for key, each in (given or {}).items():
+            if type(key) is not str or not callable(each):
+                kinds = f"`{type(key).__name__}` to `{type(each).__name__}`"
+                raise InputError(f"`{name}` is a mapping of names to functions, and has {kinds}")
     if not isinstance(policies, list | tuple):
         raise InputError(f"`policies` is a list of policies, not `{type(policies).__name__}`")
     for each in policies:
@@ -166,13 +173,12 @@ def _check_policies(policies: object) -> None:
             raise InputError(f"a policy has `owns` and `propose`, and `{type(each).__name__}` has not")
 
 
-def _check_options(text: object, lets: object, prepare: object, functions: object, limits: object) -> None:
+def _check_options(text: object, lets: object, limits: object) -> None:
     """Raise InputError for an option of a wrong type, before anything is done with it."""
     if not isinstance(text, str | Iterable) or isinstance(text, bytes):
         raise InputError(f"rules are text, not `{type(text).__name__}`")
-    for name, given in (("lets", lets), ("prepare", prepare), ("functions", functions)):
-        if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"`{name}` is a mapping, not `{type(given).__name__}`")
+    if lets is not None and not isinstance(lets, Mapping):
+        raise InputError(f"`lets` is a mapping, not `{type(lets).__name__}`")
     if limits is not None and not isinstance(limits, Limits):
         raise InputError(f"`limits` are `Limits`, not `{type(limits).__name__}`")
     if isinstance(lets, Mapping) and value_fault(dict(lets), Limits()) is not None:

@@ -16,7 +16,7 @@ import msgspec
 from ..grammar.pointer import read_pointer
 from .decided import Decided
 from .errors import InputError
-from .logcounts import LogCounts
+from .logcounts import LogCounts, Tally
 from .logfile import FileSink, FunctionSink, OutputSink, Sink
 from .logline import LineWriter, take
 from .logread import LogReader, read_log
@@ -46,6 +46,11 @@ class LogSettings(msgspec.Struct, frozen=True):
     keep: int = 5
     queue: int = 10_000
 
+    @property
+    def place(self) -> object:
+        """Equal for logs that share a thread: one function is never called on several."""
+        return self.to if callable(self.to) else (self.to, self.max_bytes, self.keep)
+
     def __post_init__(self) -> None:
         if not callable(self.to) and (type(self.to) is not str or not self.to or "\0" in self.to):
             raise InputError("`to` of a log is a file's path, `stdout`, or a function")
@@ -72,12 +77,29 @@ class LogSettings(msgspec.Struct, frozen=True):
 
 
 class DecisionLog:
-    """A decision log. Serves every thread; a process may fork with it, and both sides go on."""
+    """A decision log. Serves every thread; a process may fork with it, and both sides go on.
 
-    def __init__(self, settings: LogSettings) -> None:
+    `tally`: who counts. `before`: the log whose place it takes, at the same `place`: they share its thread.
+    """
+
+    def __init__(
+        self, settings: LogSettings, tally: Tally | None = None, before: DecisionLog | None = None
+    ) -> None:
         self.settings = settings
-        writer = LineWriter(values=settings.values, mask=settings.mask, value_bytes=settings.value_bytes)
-        self._thread = LogThread(writer, _sink(settings), settings.queue)
+        self._writer = LineWriter(
+            values=settings.values, mask=settings.mask, value_bytes=settings.value_bytes
+        )
+        if before is not None:
+            self._first: DecisionLog | None = before._first or before  # with which the thread ends
+            self._thread: LogThread = before._thread
+            self._end: finalize[..., Any] = before._end
+            self._thread.most = settings.queue
+            return
+        self._first = None
+        if tally is None:
+            tally = Tally()
+            watch_forks(tally)
+        self._thread = LogThread(self._writer, _sink(settings), settings.queue, tally)
         watch_forks(self._thread)
         # Also when the process ends: what waits is written then.
         self._end = finalize(self, LogThread.close, self._thread, EXIT)
@@ -92,7 +114,7 @@ class DecisionLog:
             taken = take(seen)
             if taken.size > thread.light and not thread.has_room(taken.size):
                 return
-            thread.queue.append(taken)
+            thread.queue.append((self._writer, taken))
             if len(thread.queue) > thread.calm:
                 thread.stir()
         except Exception as error:
@@ -106,6 +128,19 @@ class DecisionLog:
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until what was put before is written or counted as lost, so long at most; is it?"""
         return self._thread.flush(seconds)
+
+    @property
+    def alive(self) -> bool:
+        """Does its thread run?"""
+        return self._thread.alive
+
+    def rest(self, resting: bool) -> None:
+        """Is another log in its place? Then what it lacks is told once at most."""
+        self._thread.resting = resting
+
+    def end(self) -> None:
+        """`close`, without waiting: what was put before is written all the same."""
+        self._thread.end()
 
     def close(self, seconds: float = 5.0) -> bool:
         """`flush`, and no more: what is put later, and what is left, is counted as dropped."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from threading import RLock
 
 import msgspec
 
@@ -24,18 +24,29 @@ class LogCounts(msgspec.Struct, frozen=True):
     since: str | None
 
 
-def total(counts: Iterable[LogCounts]) -> LogCounts:
-    """All of them in one. What is wrong is what is wrong with the first, before what was."""
-    found = list(counts)
-    worst = next((each for each in found if each.since), next((each for each in found if each.error), None))
-    return LogCounts(
-        sum(each.written for each in found),
-        sum(each.dropped for each in found),
-        sum(each.failed for each in found),
-        sum(each.waiting for each in found),
-        worst.error if worst is not None else None,
-        worst.since if worst is not None else None,
-    )
+class Tally:
+    """How many decisions became what, in this process: of one log, or of all that follow each other."""
+
+    def __init__(self) -> None:
+        self.after_fork(in_child=True)
+
+    def before_fork(self) -> None:
+        """Nothing has to be done before."""
+
+    def after_fork(self, in_child: bool) -> None:
+        if in_child:
+            self._lock = RLock()  # a signal handler or a finalizer that logs may enter it again
+            self.written = self.dropped = self.failed = 0
+
+    def add(self, *, written: int = 0, dropped: int = 0, failed: int = 0) -> None:
+        with self._lock:
+            self.written += written
+            self.dropped += dropped
+            self.failed += failed
+
+    def counts(self, waiting: int, error: str | None = None, since: str | None = None) -> LogCounts:
+        with self._lock:
+            return LogCounts(self.written, self.dropped, self.failed, waiting, error, since)
 
 
 class Missing:

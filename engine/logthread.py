@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from threading import Event, RLock, Thread, current_thread
 
-from .logcounts import LogCounts, Missing
+from .logcounts import LogCounts, Missing, Tally
 from .logfile import Sink
 from .logline import LineWriter, Taken
 
@@ -28,16 +28,19 @@ EXIT = 5.0  # seconds that the end of a process waits for its log
 class LogThread:
     """The queue and who empties it. The thread starts with the first decision, and anew in a forked child.
 
-    `queue`: decisions, and events that `flush` waits for. `most`: decisions that may wait. `calm`: so many
-    may wait without `stir`. `light`: larger arguments ask `has_room`.
+    `queue`: decisions with who makes lines of them, and events that `flush` waits for. `most`: decisions that
+    may wait. `calm`: so many may wait without `stir`. `light`: larger arguments ask `has_room`. `resting`:
+    another log is in its place, and what it lacks is told once at most.
     """
 
-    def __init__(self, writer: LineWriter, sink: Sink, most: int) -> None:
-        self.queue: deque[Taken | Event] = deque()
+    def __init__(self, writer: LineWriter, sink: Sink, most: int, tally: Tally) -> None:
+        self.queue: deque[tuple[LineWriter, Taken] | Event] = deque()
         self.most = most
         self.light = LIGHT
-        self._writer = writer
+        self.resting = False
+        self._writer = writer  # of the lines about the log itself
         self._sink = sink
+        self._tally = tally
         self._closed = False
         self._begin()
 
@@ -51,7 +54,6 @@ class LogThread:
         self._thread: Thread | None = None
         self._marks = 0  # flushes that wait
         self._heavy = 0
-        self._written = self._dropped = self._failed = 0
         self._drops, self._faults = Missing(), Missing()
         self._told = 0.0
         self._error: str | None = None
@@ -71,18 +73,18 @@ class LogThread:
     def overflow(self) -> None:
         """There is no room for a decision."""
         self.drop_one("the queue was full")
-        if self._thread is None or not self._thread.is_alive():
+        if not self.alive:
             self.stir()
 
     def drop_one(self, why: str) -> None:
         with self._lock:
-            self._dropped += 1
+            self._tally.add(dropped=1)
             self._drops.add(1, why)
 
     def fail_one(self, error: BaseException) -> None:
         """A decision that cannot be copied, or of which no line can be made."""
         with self._lock:
-            self._failed += 1
+            self._tally.add(failed=1)
             self._faults.add(1, f"no line can be made of it: {type(error).__name__}: {str(error)[:200]}")
 
     def has_room(self, size: int) -> bool:
@@ -101,7 +103,7 @@ class LogThread:
                 self._leave()
                 return
             self.calm = self.most  # once is enough
-            if self._thread is None or not self._thread.is_alive():
+            if not self.alive:
                 self._thread = Thread(target=self._run, name="callgate-log", daemon=True)
                 self._thread.start()
                 _flush_with_worker(self)
@@ -110,10 +112,7 @@ class LogThread:
     def counts(self) -> LogCounts:
         with self._lock:
             since = datetime.fromtimestamp(self._since // 1_000_000_000, UTC) if self._since else None
-            return LogCounts(
-                self._written,
-                self._dropped,
-                self._failed,
+            return self._tally.counts(
                 len(self.queue),
                 self._error if self._since else self._sink.warning or self._error,
                 None if since is None else since.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -129,19 +128,33 @@ class LogThread:
             self.stir()
         return mark.wait(seconds)
 
-    def close(self, seconds: float) -> bool:
+    @property
+    def alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def end(self) -> None:
+        """Write what waits, and no more. Waits for nothing."""
         with self._lock:
-            self._closed, thread = True, self._thread
+            self._closed = True
             self._wake.put(None)
+            if not self.alive:
+                self._ended()
+
+    def close(self, seconds: float) -> bool:
+        self.end()
+        thread = self._thread
         if thread is not None and thread is not current_thread():  # which may be who forgets the log
             thread.join(seconds)
-        done = thread is None or not thread.is_alive()
         with self._lock:
             self.calm = 0
             self._leave()
-        if done:
-            self._sink.close()
-        return done
+        return not self.alive
+
+    def _ended(self) -> None:
+        """What is put from now on stirs, and is left."""
+        self.calm = 0
+        self._leave()
+        self._sink.close()
 
     def _leave(self) -> None:
         """Nobody will write what still waits."""
@@ -172,15 +185,16 @@ class LogThread:
             elif self._drops.count or self._faults.count:
                 self._tell()
                 if self._closed:
-                    return
+                    break
             elif self._closed:
-                return
+                break
             elif time.monotonic() - quiet < IDLE:
                 self._nap(TICK)
             else:
                 self.calm = 0
                 if not self.queue and not self._closed:  # what is put from now on stirs
                     self._nap(None)
+        self._ended()
 
     def _pauses(self) -> bool:
         """Is a log that failed left alone for a while? Not if somebody waits for it, or much does."""
@@ -204,9 +218,10 @@ class LogThread:
             if isinstance(each, Event):
                 mark = each
                 continue
-            heavy += each.size if each.size > LIGHT else 0
+            writer, taken = each
+            heavy += taken.size if taken.size > LIGHT else 0
             try:
-                lines.append(self._writer.line(each))
+                lines.append(writer.line(taken))
                 size += len(lines[-1])
             except Exception as error:
                 self.fail_one(error)
@@ -225,9 +240,9 @@ class LogThread:
     def _write(self, lines: list[bytes]) -> None:
         fault = self._sink.write(lines)
         with self._lock:
-            self._written += len(lines) - (fault.lines if fault else 0)
+            lost = fault.lines if fault else 0
+            self._tally.add(written=len(lines) - lost, failed=lost)
             if fault is not None:
-                self._failed += fault.lines
                 self._faults.add(fault.lines, fault.error)
         self._found(None if fault is None else fault.error)
 
@@ -239,7 +254,7 @@ class LogThread:
             if not count:
                 continue
             fault = self._sink.write([self._writer.lost(count, missing.since, missing.error)])
-            if fault is None or not self._sink.tells_again:
+            if fault is None or not self._sink.tells_again or self.resting:
                 with self._lock:
                     missing.count -= count
                     missing.since = time.time_ns()

@@ -19,6 +19,7 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
 from ..grammar.pointer import read_pointer
 from ..grammar.span import NOWHERE, Span
+from .documents import plain_value
 from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
@@ -39,7 +40,7 @@ def _no_nul(field: str, value: Any, error: Callable[[str, str], None]) -> None:
 
 def _store(field: str, value: Any, error: Callable[[str, str], None]) -> None:
     try:
-        store_name(url_from(value, os.sep))
+        store_name(url_from(value if type(value) is str else "memory", os.sep))
     except InputError as fault:
         error(field, f"cannot be used: {fault}\nwrite `memory`, or a URL such as `sqlite:///gate.db`")
 
@@ -173,13 +174,14 @@ def read_settings(
     document = reading.document(text)
     found = list(reading.found)
     wrong = {place[:1] for place in reading.unknown}
-    if document is not None and not any(each.code == "G701" for each in found):
-        # What could not be expanded has no value that could be wrong.
-        for place, fault in _faults(document, reading, file):
-            wrong.add(place[:1])
-            found.append(fault)
+    if document is None:
+        return None, found
+    # What could not be expanded has no value that could be wrong.
+    for place, fault in _faults(document, reading, file):
+        wrong.add(place[:1])
+        found.append(fault)
     found.sort(key=lambda each: each.span.start)
-    if document is None or () in wrong or any(each.code == "G701" for each in found):
+    if () in wrong:
         return None, found
     sound = {name: value for name, value in document.items() if (name,) not in wrong}
     settings = _settings(sound, path, reading.spans)
@@ -195,8 +197,8 @@ class _Reading:
         self.file = file
         self.environment = environment
         self.spans: dict[Place, Span] = {}
-        self.unknown: set[Place] = set()  # what could not be expanded
-        self.variables: dict[Place, str] = {}  # what was, and the variables in it
+        self.unknown: set[Place] = set()  # what has no value that is certain
+        self.variables: dict[Place, str] = {}  # what was expanded, and the variables in it
         self.found: list[Diagnostic] = []
         self.too_much = False
 
@@ -225,6 +227,7 @@ class _Reading:
             if not self.too_much:  # said once: it may be so a million times
                 self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
             self.too_much = True
+            self.unknown.add(place)
             return None
         self.spans[place] = _span(node)
         if isinstance(node, yaml.MappingNode):
@@ -238,10 +241,12 @@ class _Reading:
         for key, item in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 self._wrong("G701", "the name of a setting is text", _span(key), "write `name: value`")
+                self.unknown.add((*place, ""))
                 continue
             name = key.value
             if name in value:
                 self._wrong("G701", f"`{name[:64]}` stands twice", _span(key), "keep one")
+                self.unknown.add((*place, name))
             value[name] = self._value(item, (*place, name), depth + 1)
             self.spans[(*place, name)] = _span(key)
         return value
@@ -255,7 +260,7 @@ class _Reading:
         # In quotes it is text, but for a variable where only a number or a truth value can be meant:
         # inside of `{ }` it could not stand without them.
         whole = _VARIABLE.fullmatch(node.value) and _rules(place).get("type") in ("integer", "boolean")
-        value = _plain(text) if whole or node.style in (None, "") else text
+        value = plain_value(text) if whole or node.style in (None, "") else text
         if value_fault(value, Limits(input_bytes=LARGEST)) is not None:
             self.unknown.add(place)
             what = (
@@ -286,19 +291,6 @@ class _Reading:
         self.found.append(Diagnostic(code, message, span, help=help, file=self.file))
 
 
-def _plain(text: str) -> Json:
-    """What text without quotes stands for: as in JSON, and `~` for null."""
-    if text in ("", "~", "null"):
-        return None
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,255})", text):
-        return int(text)
-    if re.fullmatch(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", text):
-        return float(text)
-    return text
-
-
 def _span(node: yaml.Node) -> Span:
     start, end = node.start_mark, node.end_mark
     last = end.index if end.line == start.line else start.index + 1
@@ -309,7 +301,7 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place
     from cerberus import Validator
 
     validator = Validator(SCHEMA, allow_unknown=False)
-    validator.validate(document, normalize=False)  # else a mapping where a list is wanted ends in a TypeError
+    validator.validate(document, normalize=False)  # which takes a mapping for a schema, whatever is wanted
     for error in _flat(validator._errors):
         place = tuple(error.document_path)
         if place not in reading.unknown:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..grammar.ast import Json
 from .definitions import Tools, definitions
-from .errors import DuplicateToolName, SchemaError
+from .errors import DuplicateToolName, InputError, SchemaError
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -25,10 +25,19 @@ class Tool(Struct, frozen=True):
 
 
 def own_copy(tools: Tools | None) -> Any:
-    """The tools as plain values of our own, so that nobody changes them later; an iterator is read once."""
+    """The tools as plain values of our own, so that nobody changes them later; an iterator is read once.
+
+    Raises:
+        InputError: it raises.
+    """
     if isinstance(tools, str | bytes) or not isinstance(tools, Mapping | Iterable):
         return tools  # refused where it is read
-    top: Any = dict(tools) if isinstance(tools, Mapping) else list(tools)
+    try:
+        top: Any = dict(tools) if isinstance(tools, Mapping) else list(tools)
+    except Exception as error:  # of the host's own iterator
+        raise InputError(
+            f"what is given cannot be read: {type(error).__name__}: {str(error)[:200]}"
+        ) from error
     copies: dict[int, Any] = {}
     todo: list[Any] = [top]
     while todo:

@@ -37,17 +37,31 @@ def told() -> Iterator[None]:
         _log.removeHandler(handler)
 
 
-def reload_on_hangup(deployment: Deployment) -> None:
-    """From now on SIGHUP loads it anew, where the system has that signal."""
-    if not hasattr(signal, "SIGHUP"):
-        return
+class Hangup:
+    """From now on SIGHUP loads a deployment anew, or once it is there, where the system has that signal."""
 
-    def load() -> None:
+    def __init__(self) -> None:
+        self._deployment: Deployment | None = None
+        self._missed = False
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda *_: self._came())
+
+    def reloads(self, deployment: Deployment) -> None:
+        """It is there."""
+        self._deployment = deployment
+        if self._missed:
+            self._came()
+
+    def _came(self) -> None:
+        self._missed = self._deployment is None
+        if not self._missed:  # not in the handler: it interrupts whatever holds the lock
+            threading.Thread(target=self._load, daemon=True).start()
+
+    def _load(self) -> None:
+        deployment = self._deployment
+        assert deployment is not None
         known = deployment.status.error
         error = deployment.reload().error
         if error is not None and error == known:  # which the library tells once; here somebody asked
             complain(f"callgate: {visible(str(deployment.path))} still cannot be loaded:")
             complain(visible(error))
-
-    # Not in the handler: it interrupts whatever holds the lock.
-    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=load, daemon=True).start())

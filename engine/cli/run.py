@@ -80,11 +80,13 @@ def _deployment(namespace: Namespace) -> Deployment:
     Raises:
         Unusable: it does not load, logs to where the verdicts go, or states itself what is given.
     """
+    from ._hangup import Hangup
+
+    hangup = Hangup()  # before all that takes time: until then the signal ends the process
     from pathlib import Path
 
     from ..deployment import Deployment
     from ..errors import DeploymentError, SchemaError
-    from ._hangup import reload_on_hangup
 
     for option in ("packs", "policy"):
         if getattr(namespace, option):
@@ -105,7 +107,7 @@ def _deployment(namespace: Namespace) -> Deployment:
             f"{place}: `log.to`: the verdicts go to standard output; name a file, or give `--no-log`"
         )
     tell_functions(deployment.engine)
-    reload_on_hangup(deployment)
+    hangup.reloads(deployment)
     return deployment
 
 

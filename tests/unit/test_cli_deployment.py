@@ -130,6 +130,35 @@ def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url
     assert (status, "G702" in err, "hunter2" in out + err) == (1, True, False)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        "state: redis:/u:hunter2@h/0",
+        "state: redis//u:hunter2@h/0",
+        "state: redis:u:hunter2@h",
+        "state: redis://u:hunter2",
+        "state: redis://u:hun hunter2@h",
+        """state: 'redis://u:hun"hunter2@h:bad'""",
+        "state: redis://h/0?Password=hunter2",
+        "state: redis://u:p%40hunter2@h/0?x=hunter2",
+        f"state: redis://u:{'hunter2' * 40}@h:bad",
+        "state: sqlite:hunter2@x",
+        "State: redis:u:hunter2@h",
+        "stat: redis://u:x@hunter2",
+        '"state" : |\n  redis:u:hunter2@h',
+        'state: "redis:u:\nhunter2\\q@h"',
+        "state: {redis:u:hunter2@h}",
+        "state: [hunter2, hunter2",
+        "state = hunter2",
+    ],
+)
+def test_no_line_that_is_quoted_shows_the_store(command: Command, tmp_path: Path, state: str) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\n{state}\npolcy: x\n"})
+    status, out, err = command("status", path)
+    assert (status, "hunter2" in out + err) == (1, False)
+    assert "deployment.yaml" in err
+
+
 def test_what_only_reads_a_deployment_writes_nothing(command: Command, tmp_path: Path) -> None:
     head = "default: deny\nstate: sqlite:///gate.db\nlog: {to: ./decisions.jsonl}"
     path = deployment(tmp_path, head=head, a=GOOD)
@@ -353,6 +382,29 @@ def test_run_takes_other_tools_than_the_deployment_states(command: Command, tmp_
     assert json.loads(out)["code"] == "unknown-tool"
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
+def test_a_hangup_during_the_first_load_loads_once_more(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    code = (
+        "import os, signal, sys\n"
+        "from callgate.engine import deploying\n"
+        "from callgate.engine.cli.main import main\n"
+        "build = deploying.build\n"
+        "def hung_up(*given):\n"
+        "    from callgate.engine import deployment\n"
+        "    deployment.build = build\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    return build(*given)\n"
+        "deploying.build = hung_up\n"
+        "sys.exit(main(['run', sys.argv[1]]))\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as process:  # type: ignore[call-overload]
+        assert b": loaded, " in process.stderr.readline()
+        out, _ = process.communicate(b'{"tool": "read", "arguments": {"path": "/a"}}\n', 20)
+    assert (process.returncode, json.loads(out)["outcome"]) == (0, "valid")
+
+
 # diff
 
 
@@ -479,6 +531,73 @@ def test_diff_says_which_rules_moved_and_that_tools_went(command: Command, tmp_p
     new.write_text(new.read_text().replace("tools: ./tools.json", ""))
     _, out, _ = command("diff", old, new)
     assert out.splitlines()[1:] == ["+ tools: every name", "- c # after b", "+ c # first"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            ['tool read, "w*" {\n deny "no" named d\n}'],
+            ['tool read, "w*" {\n deny "no" named d\n disable d because "q"\n}'],
+            ['+ disable d because "q" # read, "w*"'],
+        ),
+        (
+            ['tool read { allow; disable repair.enum-case because "q" until 2999-01-01 }'],
+            ['tool read { allow; disable repair.enum-case because "q" until 2999-01-02 }'],
+            [
+                '- disable repair.enum-case because "q" until 2999-01-01 # read',
+                '+ disable repair.enum-case because "q" until 2999-01-02 # read',
+            ],
+        ),
+        (
+            [
+                'family f matches "m1"\ntool read { allow for f }',
+                'family f matches "m2"\ntool read { ask "n" for f }',
+            ],
+            [
+                'family f matches "m2"\ntool read { allow for f }',
+                'family f matches "m1"\ntool read { ask "n" for f }',
+            ],
+            ['- family f matches "m2" # after', '+ family f matches "m2" # '],
+        ),
+        (
+            [
+                'let w = "/b"\ntool read { allow when /path under w }',
+                'let w = "/a"\ntool read { ask "n" when /path under w }',
+            ],
+            [
+                'let w = "/a"\ntool read { allow when /path under w }',
+                'let w = "/b"\ntool read { ask "n" when /path under w }',
+            ],
+            ['- let w = "/a" # after', '+ let w = "/a" # '],
+        ),
+        (
+            ["palette a { offer read }\npalette b { exclude write }"],
+            ["palette b { exclude write }\npalette a { offer read }"],
+            ["- palette b # after palette a", "+ palette b # "],
+        ),
+        (
+            ["tool read { allow }"],
+            ['tool read { allow\n test "t" { call {"path": "/"}; expect valid }\n}'],
+            ["- digest: ", "+ digest: "],
+        ),
+    ],
+)
+def test_whatever_has_another_digest_is_a_difference(
+    command: Command, tmp_path: Path, old: list[str], new: list[str], said: list[str]
+) -> None:
+    head = "default: deny\nrules: ['./*.gate']"
+    paths = []
+    for name, texts in (("old", old), ("new", new)):
+        files = {f"{number}.gate": text for number, text in enumerate(texts)}
+        paths.append(write(tmp_path / name, {"deployment.yaml": head, **files}))
+    status, out, err = command("diff", *paths)
+    lines = out.splitlines()
+    assert (status, err) == (1, "")
+    for line, start in zip(lines, said, strict=False):
+        assert line.startswith(start), out
+    assert len(lines) in (len(said), 2 * len(said))  # who changes places may be said of both
+    assert command("diff", paths[0], paths[0])[:2] == (0, "")
 
 
 def test_diff_of_the_same(command: Command, tmp_path: Path) -> None:

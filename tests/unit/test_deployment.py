@@ -20,6 +20,7 @@ import pytest
 import callgate
 from callgate import Deployment, DeploymentError
 from callgate.engine.cli.main import main
+from callgate.engine.logfile import FileSink
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GOOD = "tool read { alias /path from file_path }"
@@ -261,10 +262,42 @@ def test_a_given_value_is_checked_as_the_let_that_it_replaces(
     assert f"{tmp_path / 'rules/b.gate'}:3 uses it" in found.help
 
 
-@pytest.mark.parametrize("path", [3, None, b"x"])
+@pytest.mark.parametrize("path", [3, None, b"x", "\ud800"])
 def test_a_path_that_is_none(path: Any) -> None:
-    with pytest.raises(callgate.InputError, match="named by its path"):
+    with pytest.raises(callgate.InputError, match=r"named by its path|no path can"):
         callgate.load(path)
+
+
+def broken_tools() -> Any:
+    yield {"name": "read", "parameters": {}}
+    raise ValueError("of the host")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"prepare": 5},
+        {"prepare": {"read": 5}},
+        {"prepare": {5: print}},
+        {"functions": 5},
+        {"functions": {"f": 5}},
+        {"policies": 5},
+        {"policies": [5]},
+        {"tools": broken_tools},
+        {"log": "x.jsonl"},
+        {"telemetry": 5},
+        {"watch": "no"},
+    ],
+)
+def test_arguments_of_another_type_are_refused_at_once(tmp_path: Path, given: dict[str, Any]) -> None:
+    path = deployment(tmp_path, a="")
+    ((name, value),) = given.items()
+    given = {name: value()} if callable(value) else given
+    with pytest.raises(callgate.InputError, match="given" if name == "tools" else f"`{name}`|policy"):
+        callgate.load(path, **given)
+    if name in ("prepare", "functions", "policies"):
+        with pytest.raises(callgate.InputError, match=f"`{name}`|policy"):
+            callgate.compile("", **given)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -281,6 +314,28 @@ def test_a_deployment_file_that_cannot_be_read_is_told_with_its_name_and_what_to
         assert "let this process read it" in found.help
     with pytest.raises(callgate.InputError, match="holds a NUL"):
         callgate.load("a\0.yaml")
+
+
+def test_tools_in_yaml_are_read_as_the_deployment_is(tmp_path: Path) -> None:
+    schema = """switch:
+  type: object
+  properties: &shared
+    state: {type: string, enum: [on, off]}
+    mode: {enum: [0755, 12:30, 2026-11-30, "5"]}
+    on: {const: 5}
+  required: [state]
+other: {properties: {<<: *shared, on: {const: true}}}
+"""
+    path = write(tmp_path, {"deployment.yaml": "default: allow\ntools: ./t.yaml", "t.yaml": schema})
+    with callgate.load(path) as engine:
+        for mode in ("0755", "12:30", "2026-11-30", "5"):
+            assert engine.check("switch", {"state": "on", "mode": mode, "on": 5}).allowed
+        assert engine.check("other", {"on": True}).allowed
+        assert not engine.check("other", {"on": 5}).allowed
+    for text in ("a: !!bool x", "a: !!timestamp x", "a: !<word> [x]", "a: 1\n'a': 2"):
+        (tmp_path / "t.yaml").write_text(text)
+        with pytest.raises(DeploymentError, match=r"t\.yaml: is no YAML"):
+            callgate.load(path)
 
 
 def test_a_disable_past_its_day_holds_and_is_told(tmp_path: Path) -> None:
@@ -1040,6 +1095,83 @@ def test_the_counts_of_the_log_go_on_when_its_settings_change(tmp_path: Path) ->
         assert within(10, lambda: engine.log_counts.written == 10)
         assert sum(each.name == "callgate-log" for each in threading.enumerate()) <= 8
     assert engine.log_counts.dropped == 0
+
+
+def relogged(engine: Deployment, path: Path, log: str) -> None:
+    path.write_text(f"default: allow\nreload: {{quiet-ms: 10}}\nlog: {{{log}}}\n")
+    assert engine.reload().error is None
+
+
+def test_decisions_of_a_turn_whose_log_was_let_go_are_counted(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a="")) as engine:
+        session = engine.session()
+        session.user()
+        session.call("read", {"path": "/a"}, call_id="0")
+        for number in range(1, 10):
+            relogged(engine, engine.path, f"to: ./{number}.jsonl")
+        assert within(10, lambda: engine.log_counts.written == 1)
+        for number in range(5):
+            session.call("read", {"path": "/a"}, call_id=f"x{number}")
+        engine.check("read", {"path": "/a"})
+    counts = engine.log_counts
+    assert (counts.written, counts.dropped, counts.waiting) == (2, 5, 0)
+
+
+def test_a_busy_log_holds_up_no_load_and_its_lines_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+    write_batch = FileSink.write
+
+    def slow(sink: FileSink, lines: list[bytes]) -> Any:
+        assert free.wait(20)
+        return write_batch(sink, lines)
+
+    monkeypatch.setattr(FileSink, "write", slow)
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./0.jsonl}", a="")) as engine:
+        began = time.monotonic()
+        for number in range(1, 11):
+            engine.check("read", {"path": "/a"})
+            time.sleep(0.1)  # the thread is at it
+            relogged(engine, engine.path, f"to: ./{number}.jsonl")
+        assert time.monotonic() - began < 5
+        free.set()
+    counts = engine.log_counts
+    assert (counts.written, counts.dropped, counts.waiting) == (10, 0, 0)
+
+
+def test_a_log_that_was_mended_by_another_place_is_no_longer_failing(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, head="default: allow\nlog: {to: ./no/0.jsonl}", a="")) as engine:
+        engine.check("read", {"path": "/a"})
+        assert within(10, lambda: engine.log_counts.since is not None)
+        relogged(engine, engine.path, "to: ./1.jsonl")
+        assert (engine.log_counts.error, engine.log_counts.since) == (None, None)
+        assert "callgate_log_failing 0" in engine.metrics()
+        engine.check("read", {"path": "/a"})
+        time.sleep(1)
+        (tmp_path / "no").mkdir()
+        time.sleep(1)
+        assert not list((tmp_path / "no").iterdir())  # nobody tries it any more
+        assert (engine.log_counts.written, engine.log_counts.failed) == (1, 1)
+
+
+def test_a_function_is_given_lines_on_one_thread_whatever_becomes_of_the_settings(tmp_path: Path) -> None:
+    seen: list[tuple[int, Any]] = []
+
+    def log(line: dict[str, Any]) -> None:
+        seen.append((threading.get_ident(), line.get("before")))
+
+    path = deployment(tmp_path, head="default: allow\nlog: {to: x, values: true, mask: [/b]}", a="")
+    with callgate.load(path, log=log) as engine:
+        session = engine.session()
+        session.user()
+        for number in range(12):
+            relogged(engine, path, f"to: x, values: true, keep: {number}")
+            session.call("read", {"b": "s3cret"}, call_id=str(number))
+            engine.check("read", {"b": 1})
+        assert within(10, lambda: len(seen) == 24)
+    assert len({thread for thread, _ in seen}) == 1
+    assert [each for _, each in seen] == [{"b": "***"}, {"b": 1}] * 12
 
 
 def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.engine.settings import Settings, read_settings
+from callgate.engine.settings import SCHEMA, Settings, read_settings
 from callgate.grammar.codes import CODES
 from callgate.grammar.diagnostics import Diagnostic
 
@@ -177,6 +178,30 @@ def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:
     assert [each.code for each in wrong(text)] == ["G702", "G704", "G704", "G702", "G705", "G703", "G704"]
 
 
+@pytest.mark.parametrize("twice", ["default: deny\ndefault: deny", "default: deny\n? [a]\n: 1"])
+def test_beside_a_name_that_cannot_be_used_the_rest_is_said_too(twice: str) -> None:
+    text = f"{twice}\nrulez: []\nlimits: {{depth: x, input-bytes: 1, input-bytes: 0}}\npacks: [a]\n"
+    settings, found = read_settings(text, PATH, {})
+    assert [each.code for each in found] == ["G701", "G702", "G704", "G701"]
+    assert settings is not None
+    assert (settings.packs, settings.limits.depth) == (("a",), 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("packs: {name: kimi, type: git}", "`packs` must be a list of names"),
+        ("rules: {type: folder}", "`rules` must be a list of files"),
+        ("log: {to: x, mask: {type: string}}", "`log.mask` must be a list of JSON Pointers"),
+        ("state: null", "`state` must be `memory`, or the URL"),
+        ("limits: [{min: 1}]", "`limits` must be a mapping"),
+    ],
+)
+def test_a_value_that_looks_like_a_schema_is_a_value(text: str, message: str) -> None:
+    (one,) = wrong(f"default: deny\n{text}")
+    assert message in one.message
+
+
 @pytest.mark.parametrize(
     ("written", "environment", "value"),
     [
@@ -269,3 +294,22 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     settings, found = read_settings(text, PATH, {})
     assert settings is not None or found
     assert all(each.code in CODES and each.span.line >= 1 for each in found)
+
+
+WORDS = ["type", "schema", "minlength", "allowed", "meta", "check_with", "required", "to", "mask", "depth"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from([*WORDS, "/a"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*WORDS, *SCHEMA, ""]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+MAPPINGS = st.dictionaries(st.sampled_from(WORDS), VALUES, min_size=1, max_size=3)
+
+
+@given(st.dictionaries(st.sampled_from([*SCHEMA, "rulez"]), MAPPINGS | VALUES, max_size=9))
+def test_any_document_is_read_or_refused(document: Any) -> None:
+    settings, found = read_settings(json.dumps(document), PATH, {})
+    assert found or settings is not None
+    assert all(each.code in CODES and each.span.line == 1 for each in found)
