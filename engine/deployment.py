@@ -31,6 +31,7 @@ from .files import Files
 from .log import DecisionLog, LogCounts
 from .logs import Logs
 from .metrics import Metrics
+from .patterns import absolute
 from .readings import Readings
 from .settings import Settings
 from .stores import store_name
@@ -125,7 +126,7 @@ class Deployment:
         log: Callable[[dict[str, Any]], object] | None,
         telemetry: Telemetry | None,
     ) -> None:
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(absolute(path))
         self._owner = owner
         self._tools = tools  # the host's, or None
         self._readings = Readings()

@@ -23,6 +23,7 @@ from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
 from .log import LogSettings
+from .patterns import absolute
 from .stores import store_name, url_from
 
 LARGEST = 1_000_000  # bytes of a deployment file
@@ -392,5 +393,5 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
 def _log(given: dict[str, Any], folder: Path) -> LogSettings:
     to = given["to"]
     more = {name.replace("-", "_"): value for name, value in given.items() if name not in ("to", "mask")}
-    place = to if to in ("stdout", "-") else os.path.normpath(os.path.join(folder, os.path.expanduser(to)))
+    place = to if to in ("stdout", "-") else absolute(os.path.join(folder, os.path.expanduser(to)))
     return LogSettings(place, mask=tuple(given.get("mask") or ()), **more)
