@@ -993,6 +993,53 @@ def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:
     assert not any(each.name == "callgate-log" for each in threading.enumerate())
 
 
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_close_does_not_wait_for_files_that_keep_changing(tmp_path: Path, keep: str) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    engine = callgate.load(path)
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 5000, keep-last-good: {keep}"))
+    engine.reload()
+    write(tmp_path, {"rules/a.gate": GOOD + "\n"})
+    thread = threading.Thread(target=engine.reload)
+    thread.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    engine.close()
+    thread.join()
+    assert time.monotonic() - began < 3
+    assert engine.check("read", {"path": "/a"}).allowed
+    assert engine.status.failures == 0
+
+
+def test_a_load_that_is_cut_off_is_done_by_the_next_refresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+
+        def interrupted(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        for place in ("deployment.build", "files.Files.settled", "deployment.Deployment._put"):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{place}" }}'})
+            with monkeypatch.context() as patched:
+                patched.setattr(f"callgate.engine.{place}", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    engine.reload()
+            assert engine.refresh().error is None
+            assert engine.check("read", {"path": "/a"}).reason == place
+
+
+def test_since_is_when_the_rules_in_force_were_put_there(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        first = engine.status
+        again = engine.reload()
+        assert (again.since, again.loads) == (first.since, first.loads + 1)
+        write(tmp_path, {"rules/a.gate": "tool read {"})
+        assert engine.reload().since == first.since
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        assert engine.reload().since > first.since
+
+
 def test_a_log_that_cannot_be_written_stops_no_call_and_is_reported(tmp_path: Path) -> None:
     head = "default: allow\nlog: {to: ./nowhere/decisions.jsonl}"
     with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:

@@ -21,18 +21,9 @@ DENY = 'tool read { deny "no" }\n'
 @pytest.mark.parametrize(
     "pattern",
     [
-        "*",
-        "*.gate",
-        "**/*.gate",
-        "**",
-        "*/*.gate",
-        "**/b/*",
-        "a/**/c/*.gate",
-        "**/**/x.gate",
-        ".*/*",
-        "[ab]/*.gate",
-    ]
-    + ["*/x.gate", "a/b/../*.gate", "none/*.gate", "./a/?.gate", "*/b/*.gate"],
+        *("*", "*.gate", "**/*.gate", "**", "*/*.gate", "**/b/*", "a/**/c/*.gate", "**/**/x.gate", ".*/*"),
+        *("[ab]/*.gate", "*/x.gate", "a/b/../*.gate", "none/*.gate", "./a/?.gate", "*/b/*.gate"),
+    ],
 )
 def test_what_fits_is_what_a_glob_gives(tmp_path: Path, pattern: str) -> None:
     names = [
