@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from ..grammar.mistakes import MOST
 from ..rules.kind import Effect
 from .definitions import Tools
 from .documents import DocumentError, decode_document
@@ -299,4 +300,8 @@ def _is_own(each: Diagnostic) -> bool:
 
 
 def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
-    return DeploymentError(tuple(found), render_text(found, texts))
+    if len(found) <= MOST:
+        return DeploymentError(tuple(found), render_text(found, texts))
+    # A log gets it as one line: the first errors alone.
+    first = sorted(found, key=lambda each: each.severity is not Severity.ERROR)[:MOST]
+    return DeploymentError(tuple(found), f"{render_text(first, texts)}\nand {len(found) - MOST} more")

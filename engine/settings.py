@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
+from ..grammar.mistakes import MOST
 from ..grammar.pointer import read_pointer
 from ..grammar.span import NOWHERE, Span
 from .domain import DEEPEST, Limits, value_fault
@@ -29,6 +30,7 @@ from .stores import store_name, url_from
 LARGEST = 1_000_000  # bytes of a deployment file
 _DEEPEST = 64  # values inside each other in a deployment file
 _MOST = 100_000  # values in one
+_TOO_MUCH = f"this holds more than {_MOST} values or is nested too deep, once aliases are followed"
 Place: TypeAlias = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
 
@@ -207,7 +209,7 @@ class _Reading:
     def _value(self, node: yaml.Node, place: Place, depth: int) -> Any:
         if depth > _DEEPEST or len(self.spans) >= _MOST:
             if not self.too_much:  # said once: it may be so a million times
-                self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
+                self._wrong("G701", _TOO_MUCH, _span(node))
             self.too_much = True
             return None
         self.spans[place] = _span(node)
@@ -287,9 +289,20 @@ def _span(node: yaml.Node) -> Span:
 def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
     from cerberus import Validator
 
-    validator = Validator(SCHEMA, allow_unknown=False)
+    class Few(Validator):  # type: ignore[misc]
+        """Sorts its errors anew for each: it keeps the first ones alone."""
+
+        def _error(self, *given: Any) -> None:
+            if len(self._errors) < MOST:
+                super()._error(*given)
+
+    validator = Few(SCHEMA, allow_unknown=False)
     validator.validate(document)
-    for error in _flat(validator._errors):
+    found = list(_flat(validator._errors))
+    if len(found) >= MOST:  # what else is wrong was not kept
+        message = f"at least {MOST} settings are wrong, and it is not said of all"
+        yield (), Diagnostic("G704", message, _at(reading.spans, ()), help="mend the first ones", file=file)
+    for error in found:
         place = tuple(error.document_path)
         if place not in reading.unknown:
             yield place, _fault(error, place, _at(reading.spans, place), file)

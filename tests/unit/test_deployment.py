@@ -231,6 +231,39 @@ def test_a_path_that_is_none(path: Any) -> None:
         callgate.load(path)
 
 
+def test_a_rule_file_of_zeros_is_one_error(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD + "\0" * 200_000)
+    began = time.monotonic()
+    (one,) = refused(path).diagnostics
+    assert (one.code, one.message) == (
+        "G706",
+        f"{tmp_path}/rules/a.gate: is no text, byte {len(GOOD)} is zero",
+    )
+    assert time.monotonic() - began < 3
+
+
+def test_of_very_many_errors_the_first_are_said_and_the_rest_is_counted(tmp_path: Path) -> None:
+    path = deployment(tmp_path, **{f"r{number}": "bad x\n" * 40 for number in range(4)})
+    (tmp_path / "rules/r0.gate").write_text("bad x\n" * 40 + 'disable "x" until 2020-01-01\n')
+    error = refused(path)
+    assert len(error.diagnostics) > 160
+    assert error.text.endswith(f"\nand {len(error.diagnostics) - 100} more")
+    assert error.text.count("error[") == 100
+
+
+@pytest.mark.parametrize("where", ["{}", "limits: {{{}}}", "packs: [{}]"])
+def test_a_deployment_of_nothing_but_errors_is_refused_soon(tmp_path: Path, where: str) -> None:
+    each = "1" if where.startswith("packs") else "zz{}: 1"
+    between = "\n" if where == "{}" else ", "
+    text = where.format(between.join(each.format(number) for number in range(4000)))
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\n{text}\nrules: 3\n"})
+    began = time.monotonic()
+    error = refused(path)
+    assert time.monotonic() - began < 5
+    assert "at least 100 settings are wrong" in error.text
+    assert len(error.diagnostics) < 110
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
