@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 _MOST = 20_000  # looks into folders, of which each below `**` takes two
+_DEEPEST = 64  # folders inside each other: the system walks a path anew for each look
 _LINKS = 40  # that lead to one another, as many as Linux follows
 
 
@@ -44,6 +45,9 @@ def fitting(folder: str, pattern: str) -> Fitting:
             look = (found.st_dev, found.st_ino, at)
             if look in seen or not stat.S_ISDIR(found.st_mode):
                 continue
+            if here.count(os.sep) - base.count(os.sep) > _DEEPEST:
+                faults.append(f"the folders in `{base}` lie deeper inside each other than {_DEEPEST} levels")
+                break
             if len(seen) == _MOST:
                 faults.append(f"`{base}` holds more folders than are looked at; name those that are meant")
                 break
