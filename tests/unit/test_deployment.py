@@ -231,6 +231,13 @@ def test_a_path_that_is_none(path: Any) -> None:
         callgate.load(path)
 
 
+def test_a_pack_that_is_a_link_that_leads_nowhere_is_no_other_pack(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="use common")
+    assert callgate.load(path).packs[0].startswith("common@")
+    (tmp_path / "rules/common.gate").symlink_to("gone")
+    assert "rules/common.gate: cannot be read: No such file" in str(refused(path))
+
+
 def test_a_rule_file_of_zeros_is_one_error(tmp_path: Path) -> None:
     path = deployment(tmp_path, a=GOOD + "\0" * 200_000)
     began = time.monotonic()
@@ -672,6 +679,20 @@ def test_a_restored_turn_stays_on_its_set_where_that_is_held(tmp_path: Path) -> 
         verdict = restored.call("read", {"path": "/a"}, call_id="1")
         assert (verdict.outcome.value, verdict.engine) == ("denied", other.digest)
         assert json.loads(restored.dump())["turn"]["rules"] == other.digest
+
+
+def test_a_restored_turn_stays_on_its_set_while_that_is_among_the_last_eight(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        session = engine.session()
+        session.user()
+        before, kept = engine.digest, session.dump()
+        for number in range(8):
+            restored = engine.session(state=kept)
+            assert restored.call("read", {"file_path": "/a"}, call_id="1").engine == before
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.reload()
+            engine.reload()  # which changes nothing
+        assert engine.session(state=kept).call("read", {}, call_id="1").engine == engine.digest
 
 
 def test_offered_tools_hold_until_others_are_offered(tmp_path: Path) -> None:
