@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -286,7 +287,9 @@ def _span(node: yaml.Node) -> Span:
     return Span(start.index, max(last, start.index), start.line + 1, start.column + 1)
 
 
-def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
+@cache
+def _validator() -> Any:
+    """The class, made once: Cerberus keeps with it what it knows of a schema."""
     from cerberus import Validator
 
     class Few(Validator):  # type: ignore[misc]
@@ -296,7 +299,11 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place
             if len(self._errors) < MOST:
                 super()._error(*given)
 
-    validator = Few(SCHEMA, allow_unknown=False)
+    return Few
+
+
+def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
+    validator = _validator()(SCHEMA, allow_unknown=False)
     validator.validate(document)
     found = list(_flat(validator._errors))
     if len(found) >= MOST:  # what else is wrong was not kept
