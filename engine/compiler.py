@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json, Statement, Text, Word
 from ..grammar.diagnostics import Diagnostic, Severity, nearest
+from ..grammar.span import NOWHERE
 from ..rules.catalog import kinds
 from ..rules.grounds import GroundBlock, PresetBlock
 from ..rules.kind import Kind, Phase, Setting, Spec
@@ -97,6 +98,7 @@ class Compiler:
         self.lets = dict(lets or {})
         self.functions = {} if functions is None else functions
         self.found: list[Diagnostic] = []
+        self._unfit: dict[tuple[str, str], Diagnostic] = {}  # what is wrong with `lets`: where it shows first
         self._units: dict[str, Unit] = {}  # packs by name
         self._missing: set[str] = set()  # those that cannot be had
 
@@ -110,7 +112,7 @@ class Compiler:
         for name in self.lets:
             if name != "cwd" and not any(name in unit.lets for unit in all_units(tuple(tops))):
                 message = f"a value is given for `{name[:64]}`, and no file has a `let` of this name"
-                self.found.append(Diagnostic("G114", message, file="<lets>"))
+                self.found.append(Diagnostic("G114", message, file=given_let(name)))
         return self.link(tuple(tops))
 
     def _top(self, text: RuleText) -> Unit | None:
@@ -202,16 +204,10 @@ class Compiler:
         for index, statement in enumerate(parsed.file.statements):
             self._statement(unit, statement, index, above)
         self._check_families(unit, unit.named_families)
-        lets = self.lets_of(unit)
-        known = json.dumps(lets, sort_keys=True)
         for item in unit.items:
             if isinstance(item, Written):
                 self._check_families(unit, item.spec.families or ())
-                self.found += self._check_names(unit, item, lets, known)
-        for palette in unit.palettes:
-            self.found += check_palette(palette, lets, unit.file)
-        for ground in unit.grounds:
-            self.found += check_ground(ground, lets, unit.file)
+        self.found += self.with_lets(unit, lambda lets: self._check_conditions(unit, lets))
         name_rules(unit)
         self._check_twice(unit)
         return unit
@@ -359,6 +355,40 @@ class Compiler:
             return None
         return replace(spec, clauses={**spec.clauses, "document": source})
 
+    def _check_conditions(self, unit: Unit, lets: Mapping[str, Json]) -> list[Diagnostic]:
+        """What is wrong with the conditions of a file, where its names stand for these values."""
+        found: list[Diagnostic] = []
+        known = json.dumps(lets, sort_keys=True)
+        for item in unit.items:
+            if isinstance(item, Written):
+                found += self._check_names(unit, item, lets, known)
+        for palette in unit.palettes:
+            found += check_palette(palette, lets, unit.file)
+        for ground in unit.grounds:
+            found += check_ground(ground, lets, unit.file)
+        return found
+
+    def with_lets(
+        self, unit: Unit, check: Callable[[Mapping[str, Json]], list[Diagnostic]]
+    ) -> list[Diagnostic]:
+        """What a check finds with the values of the files, and what else with those that are given."""
+        own, given = self.lets_of(unit), self._values(unit, self.lets)
+        found = check(own)
+        seen = set(found)
+        new = [each for each in check(given) if each not in seen] if given != own else []
+        if not new:
+            return found
+        alone = {name: check(self._values(unit, {name: value})) for name, value in self.lets.items()}
+        for each in new:
+            # At the value that is wrong by itself; where two are only together, at the first.
+            name = next((name for name, wrong in alone.items() if each in wrong), next(iter(alone)))
+            where = f"{each.file}:{each.span.line} uses it"
+            help_ = f"{each.help}; {where}" if each.help else where
+            message = f"the value that is given for `{name[:64]}`: {each.message}"
+            fault = Diagnostic(each.code, message, NOWHERE, each.severity, help_, given_let(name))
+            found.append(self._unfit.setdefault((name, message), fault))
+        return found
+
     def _check_names(
         self, unit: Unit, item: Written, lets: Mapping[str, Json], known: str
     ) -> list[Diagnostic]:
@@ -404,13 +434,13 @@ class Compiler:
     def _check_families(self, unit: Unit, families: Iterable[Word | Text]) -> None:
         for family in families:
             if isinstance(family, Word) and self._family(unit, family.text) is None:
-                self._error(
-                    unit,
-                    "G106",
-                    f"unknown family `{family.text}`",
-                    family,
-                    _did_you_mean(family.text, unit.families) or "name it with `family NAME matches '…'`",
-                )
+                of_packs = {
+                    f"{pack}/{name}" for pack, other in self._units.items() for name in other.families
+                }
+                of_pack = sorted(name for name in of_packs if name.endswith(f"/{family.text}"))
+                near = _did_you_mean(family.text, of_pack[:1] or {*unit.families, *of_packs})
+                help_ = near or "name it with `family NAME matches '…'`"
+                self._error(unit, "G106", f"unknown family `{family.text}`", family, help_)
 
     def _requires(self, unit: Unit, declared: Requires, statement: Statement) -> None:
         if not admits(declared.spec, VERSION):
@@ -442,7 +472,9 @@ class Compiler:
         if source is None and known is None:
             self._missing.add(name)
             near = _did_you_mean(name, self.library.known(folder))
-            help_ = near or "give it with `packs=` or `--packs`, or put its file beside this one"
+            by_path = f"write its path (`./{name[:64]}.gate`), or install it"
+            beside = "put its file beside this one, or name its path among the packs of the caller"
+            help_ = near or (by_path if unit is None else beside)
             help_ += "\n" + where_looked(self.library, name, folder)
             self._report("G509", f"there is no pack `{name[:64]}`", unit, statement, help_)
             return None
@@ -650,6 +682,11 @@ class Compiler:
             self.found.append(Diagnostic(code, message, help=help_, file="<packs>"))
         else:
             self._error(unit, code, message, statement, help_)
+
+
+def given_let(name: str) -> str:
+    """What diagnostics name as their file that are about a value given in the place of a `let`."""
+    return f"<let {name}>"
 
 
 ToolNames: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"  # exact names, globs

@@ -181,7 +181,10 @@ class _Finder(Scope, frozen=True):
         elif name == "in":
             yield from self.term(right)
             if type(self.value(right)) is not list and not self.unnamed(right):
-                yield _error("G307", "`in` takes a list", right.span, _list_help(test.left, right))
+                message, help = self.misfitting(
+                    right, "list", "`in` takes a list", _list_help(test.left, right)
+                )
+                yield _error("G307", message, right.span, help)
         elif name in TEXTUAL:
             yield from self.term(right)
             if not self.unnamed(right):
@@ -196,9 +199,9 @@ class _Finder(Scope, frozen=True):
             if value is None and is_context(right) and name in ("starts-with", "ends-with"):
                 return
             code = "G309" if name == "under" else "G313"
-            what = f"`{right.text}` is no text" if isinstance(right, Word) and right.text in self.lets else ""
-            message = what or f"`{name}` takes a text, or a name that `let` gives to one"
-            yield _error(code, message, right.span, f'write `{name} "..."`')
+            wanted = f"`{name}` takes a text, or a name that `let` gives to one"
+            message, help = self.misfitting(right, "text", wanted, f'write `{name} "..."`')
+            yield _error(code, message, right.span, help)
         elif name == "under":
             yield from _prefix(value, right.span)
         elif name in PATTERNS:
@@ -212,6 +215,12 @@ class _Finder(Scope, frozen=True):
                     "this pattern is not anchored at both ends, so it allows every text that contains a match"
                 )
                 yield _warning("G311", message, right.span, f"write `fullmatches {shown(right)}`")
+
+    def misfitting(self, right: Term, wanted: str, message: str, help: str) -> tuple[str, str]:
+        """What to say of a right side of another form, message and help: of a name, what it stands for."""
+        if isinstance(right, Word) and right.text in self.lets:
+            return f"`{right.text}` is no {wanted}", f"let it be a {wanted}"
+        return message, help
 
     def contradiction(self, test: Test) -> Iterator[Diagnostic]:
         """A test that types decide, whatever the call is."""

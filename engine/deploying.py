@@ -19,9 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..grammar.ast import Json
-from ..grammar.diagnostics import Diagnostic, Severity, render_text
+from ..grammar.diagnostics import Diagnostic, Severity, in_a_line, render_text
 from ..grammar.mistakes import MOST
 from ..rules.kind import Effect
+from .compiler import given_let
 from .definitions import Tools
 from .documents import DocumentError, decode_document
 from .engine import Engine
@@ -29,8 +30,8 @@ from .errors import DeploymentError, InputError, SchemaError
 from .files import Files
 from .ir import Default, PolicyRule, RuleSet
 from .loading import Checked, check_rules
+from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
-from .lock import FileRead, Lock, read_lock
 from .packs import Library
 from .patterns import absolute
 from .readings import Readings
@@ -75,6 +76,11 @@ class Set(Struct, frozen=True):
     read: tuple[FileRead, ...] = ()
     log: DecisionLog | None = None
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The warnings, a line each."""
+        return tuple(map(in_a_line, self.warnings))
+
     def model(self, name: str | None) -> str | None:
         """What a model is, by what the deployment calls it."""
         models = self.settings.models
@@ -104,6 +110,7 @@ def build(
 
     Raises:
         DeploymentError: something is wrong; it holds every diagnostic.
+        SchemaError: what the host gives as `tools` are none.
     """
     file = str(path)
     try:
@@ -122,9 +129,11 @@ def build(
 def nothing(old: Set, error: DeploymentError) -> Set:
     """What denies every call: for a deployment that does not keep its last good set."""
     why = "the rules of this deployment could not be loaded"
+    default = Default(Effect.DENY, why, passing=True)
     source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
-    rules = RuleSet(default=Default(Effect.DENY, why), source=source)
-    return replace(old, engine=Engine(rules, old.engine.tools), since=datetime.now(UTC), units=())
+    rules = RuleSet(default=default, source=source)
+    engine = Engine(rules, old.engine.tools)
+    return replace(old, engine=engine, since=datetime.now(UTC), units=(), warnings=())
 
 
 class _Building:
@@ -142,7 +151,12 @@ class _Building:
         library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
-        lets = dict(self.settings.let) | ({"cwd": self.settings.cwd} if self.settings.cwd else {})
+        lets = dict(self.settings.let)
+        if self.settings.cwd and "cwd" in lets:
+            help_ = "keep `cwd`, and take this away"
+            self._wrong("G704", "`let.cwd` is said by `cwd`, too", "let", "cwd", help=help_)
+        if self.settings.cwd:
+            lets["cwd"] = self.settings.cwd
 
         def check(tools: Tools | None) -> Checked:
             return check_rules(
@@ -159,6 +173,8 @@ class _Building:
         try:
             checked = check(tools)
         except (SchemaError, InputError) as error:
+            if given is not None:
+                raise
             self._wrong("G704", f"the tools cannot be used: {error}", "tools")
             checked = check(None)  # the rest that is wrong is said all the same
         self.texts |= checked.compiled.texts
@@ -187,16 +203,17 @@ class _Building:
     def _lock(self, needed: bool) -> Lock | None:
         """The lock beside the deployment; None where there is none, and none is needed."""
         path = os.path.join(self.settings.folder, LOCK)
+        command = f"{COMMAND} {self.settings.file}"
         if not self.files.ask(os.path.lexists, path):
             if not needed and self.settings.lock != "required":
                 return None
-            help_ = f"put it back, or run `callgate lock {self.settings.file}`"
+            help_ = f"put it back, or run `{command}`"
             self._wrong(
                 "G517", f"{path}: there is no such file, and nothing is loaded without it", "lock", help=help_
             )
             raise _error(self.found, self.texts)
         try:
-            return read_lock(path, self.files)
+            return read_lock(path, self.files, command=command)
         except PackError as error:
             self._refused(error, "lock")
             raise _error(self.found, self.texts) from None
@@ -221,7 +238,8 @@ class _Building:
                     yield library.rule_file(name)
                 except PackError as error:
                     self.whole = False
-                    self._refused(error, "rules", number)
+                    folder = self.files.ask(os.path.isdir, name)
+                    self._refused(error, "rules", number, help=f"write `{pattern}/*.gate`" if folder else "")
 
     def _tools(self, library: Library) -> Any:
         assert self.settings.tools is not None
@@ -247,9 +265,9 @@ class _Building:
     def _packs(self) -> list[str | Path]:
         return [os.path.expanduser(each) for each in self.settings.packs]
 
-    def _refused(self, error: PackError, *place: str | int) -> None:
+    def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
         code = "G706" if error.code == "G505" else error.code
-        self._wrong(code, str(error), *place, help=error.help)
+        self._wrong(code, str(error), *place, help=error.help or help)
 
     def _path(self, name: str) -> str:
         """A path from the folder of the deployment."""
@@ -269,15 +287,20 @@ class _Building:
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
         """A finding about a given value, at its setting."""
-        if found.file not in ("<lets>", "<packs>"):
-            return found
-        said: list[tuple[str, str | int, str]] = [("let", name, name) for name in self.settings.let]
-        said += [("packs", at, name.partition("@")[0]) for at, name in enumerate(self.settings.packs)]
-        setting = found.file[1:-1].removesuffix("s") if found.file == "<lets>" else "packs"
-        place = next(
-            (at for what, at, name in said if what == setting and f"`{name[:64]}`" in found.message), ""
-        )
-        return replace(found, file=self.settings.file, span=self.settings.at(setting, place))
+        settings = self.settings
+        if found.file == "<packs>":
+            sure = [self._named(at, found.message) for at in range(len(settings.packs))]
+            span = settings.at("packs", sure.index(max(sure))) if any(sure) else settings.at("packs")
+            return replace(found, file=settings.file, span=span)
+        places = (*(("let", name) for name in settings.let), ("cwd",))
+        place = next((each for each in places if given_let(each[-1]) == found.file), None)
+        return found if place is None else replace(found, file=settings.file, span=settings.at(*place))
+
+    def _named(self, at: int, message: str) -> int:
+        """How many letters of a message are what one of the packs is named by; the most where it is meant."""
+        name = self.settings.packs[at].partition("@")[0]
+        texts = (f"`{name[:64]}`", str(Path(self.settings.folder, os.path.expanduser(name))))
+        return max(len(each) if each in message else 0 for each in texts)
 
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
         span = self.settings.at(*place)
@@ -299,9 +322,10 @@ def _is_own(each: Diagnostic) -> bool:
     return each.code not in ("G114", "G515")
 
 
-def _error(found: Sequence[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
-    if len(found) <= MOST:
-        return DeploymentError(tuple(found), render_text(found, texts))
-    # A log gets it as one line: the first errors alone.
-    first = sorted(found, key=lambda each: each.severity is not Severity.ERROR)[:MOST]
-    return DeploymentError(tuple(found), f"{render_text(first, texts)}\nand {len(found) - MOST} more")
+def _error(found: list[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
+    """Everything that was found, with the errors, which are why it does not load, before the warnings."""
+    found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
+    text = render_text(found[:MOST], texts)
+    if len(found) > MOST:  # a log gets it as one line
+        text += f"\nand {len(found) - MOST} more"
+    return DeploymentError(tuple(found), text)

@@ -24,10 +24,10 @@ from msgspec.structs import replace
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
 from .decided import decided
-from .definitions import Tools
+from .definitions import Tools, declared
 from .deploying import Owner, Set, build, nothing
 from .engine import Engine
-from .errors import DeploymentError, InputError, SchemaError, StoreError
+from .errors import DeploymentError, InputError, StoreError
 from .files import Files
 from .log import DecisionLog, LogCounts
 from .logs import Logs
@@ -65,7 +65,8 @@ class Status(Struct, frozen=True):
     `since`: when it was put in force. `stale_since`: since when the files say something else, which could not
     be loaded; `error` says what is wrong and where. `expired`: `disable` statements past their day, which
     hold all the same. `loads` and `failures` count from the start. `locked`: by a `callgate.lock`, without
-    which nothing else is loaded any more. Times are UTC.
+    which nothing else is loaded any more. `warnings`: what is no error and yet to be said of what is in
+    force, a line each. Times are UTC.
     """
 
     digest: str
@@ -78,6 +79,7 @@ class Status(Struct, frozen=True):
     loads: int
     failures: int
     locked: bool
+    warnings: tuple[str, ...]
 
 
 def load(
@@ -104,16 +106,14 @@ def load(
 
     Raises:
         DeploymentError: something is wrong with the file, or with what it names; it holds every diagnostic.
+        SchemaError: `tools` are none.
     """
     if not isinstance(path, str | os.PathLike) or type(os.fspath(path)) is not str:
         raise InputError(f"a deployment is named by its path, not by `{type(path).__name__}`")
     if "\0" in os.fspath(path):
         raise InputError("the path of a deployment holds a NUL, which no path can")
     owner = Owner(dict(prepare or {}), dict(functions or {}), tuple(policies))
-    deployment = Deployment(Path(path), owner, own_copy(tools), log, telemetry)
-    if watch and deployment.settings.watch:
-        deployment.watch()
-    return deployment
+    return Deployment(Path(path), owner, own_copy(tools), log, telemetry, watch=watch)
 
 
 class Deployment:
@@ -126,6 +126,8 @@ class Deployment:
         tools: Tools | None,
         log: Callable[[dict[str, Any]], object] | None,
         telemetry: Telemetry | None,
+        *,
+        watch: bool,
     ) -> None:
         self.path = Path(absolute(path))
         self._owner = owner
@@ -154,7 +156,11 @@ class Deployment:
         )
         self._telemetry = telemetry
         self._watch: Watch | None = None
+        self._asked = not watch  # the host settles itself whether there is one
         watch_forks(self)
+        self._warn(first, None)
+        if first.settings.watch:
+            self._obey(first.settings)
 
     @property
     def _set(self) -> Set:
@@ -197,6 +203,7 @@ class Deployment:
             self._loads,
             self._failures,
             now.locked,
+            now.said,
         )
 
     @property
@@ -408,30 +415,50 @@ class Deployment:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
 
         Where something is wrong with the files, they are in force with the next load that works. None: the
-        file that `tools` names. What are no tools is said by `status.error`, and forgotten.
+        file that `tools` names.
+
+        Raises:
+            SchemaError: they are no tools; nothing changes.
         """
         given = own_copy(tools)
+        read_tools(given)
+        if given is not None:
+            declared(given)
         with self._lock:
-            if self._renew(given) or _are_tools(given):
-                self._tools = given
-            else:
-                self._again = 0.0  # for a watch: nothing needs to change
+            self._renew(given)
+            self._tools = given
             return self.status
 
     def watch(self) -> Watch:
         """Load anew whenever the files change, in a thread of its own. Give it back with `close`."""
+        with self._watching:
+            self._asked = True
+            return self._begin()
+
+    def _begin(self) -> Watch:
         from .reload import Watch
 
+        if self._watch is None or not self._watch.alive:
+            self._watch = Watch(self)
+        return self._watch
+
+    def _obey(self, settings: Settings) -> None:
+        """Watch, or do so no longer, as new settings say, where the host did not say so itself."""
         with self._watching:
-            if self._watch is None or not self._watch.alive:
-                self._watch = Watch(self)
-            return self._watch
+            if self._asked or self._closed:
+                return
+            if settings.watch:
+                self._begin()
+            elif self._watch is not None:
+                self._watch.stop()
+                self._watch = None
 
     def close(self) -> None:
         """Stop watching, and let go of the store and the log. Calls still get verdicts."""
-        self._closed = True
-        self._ending.set()
-        watch, self._watch = self._watch, None
+        with self._watching:
+            self._closed = True
+            self._ending.set()
+            watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
         with self._lock:  # a load that goes on ends first
@@ -482,8 +509,19 @@ class Deployment:
         self._put(new, None, alone=lapsed)
         self._cut = False
         self._metrics.reloaded(True)
-        _say(logging.INFO, "%s: loaded, %s", self.path, new.engine.digest)
+        if new.settings.watch != before.settings.watch:
+            self._obey(new.settings)
+        # Who was told of a failure is told that it is over.
+        level = logging.INFO if stale is None else logging.WARNING
+        _say(level, "%s: loaded, %s", self.path, new.engine.digest)
+        self._warn(new, before)
         return True
+
+    def _warn(self, new: Set, before: Set | None) -> None:
+        """Its warnings, to the program's log, once for a set."""
+        known = None if before is None else (before.engine.digest, before.said)
+        if new.said and known != (new.engine.digest, new.said):
+            _say(logging.WARNING, "%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
 
     def _failed(self, before: Set, stale: Stale | None, fault: Exception) -> None:
         """A load failed: what was in force stays, or nothing is allowed."""
@@ -562,14 +600,6 @@ def _say(level: int, message: str, *what: object) -> None:
 def _instead(before: Set) -> str:
     """What is in force where a load failed."""
     return "the last good rules stay in force" if before.settings.keep_last_good else "every call is denied"
-
-
-def _are_tools(given: Any) -> bool:
-    try:
-        read_tools(given)
-    except (SchemaError, InputError):
-        return False
-    return True
 
 
 def _place(folder: str) -> tuple[int, int]:

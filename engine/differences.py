@@ -7,15 +7,17 @@ What a deployment's `state`, `log` and `reload` say decides no call, and is not 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ..grammar.ast import Json
 from ..grammar.printer import print_statement
 from .definitions import declared, definitions
 from .domain import Limits
+from .messages import text_of
 from .units import Unit, Written, all_units, rules_in_order
 from .verdict import Outcome, Verdict
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # How far a call is let through.
 _LET = {Outcome.VALID: 2, Outcome.REPAIRED: 2, Outcome.ASKED: 1, Outcome.UNREPAIRABLE: 0, Outcome.DENIED: 0}
+
+_OTHER = 6  # the rank of calls that are let through by both, with other arguments
 
 
 class Side(Struct, frozen=True):
@@ -46,13 +50,15 @@ class Rewritten(Struct, frozen=True):
 class Decided(Struct, frozen=True):
     """A call that two sets decide differently. `rank`: 0 denied before and let through now, up to 8.
 
-    `old`, `new`: text says why there is no verdict.
+    `line`: of the record. `id`: null where it has none. `old`, `new`: text says why there is no verdict.
     """
 
     rank: int
     what: str
-    id: str
+    line: int
+    id: Json
     tool: str
+    arguments: Json
     old: Verdict | str
     new: Verdict | str
 
@@ -166,13 +172,15 @@ def _document(item: Written) -> str:
     return " " + _json(item.spec.clauses["document"])
 
 
-def decided(id: str, tool: str, old: Verdict | str, new: Verdict | str) -> Decided | None:
+def decided(
+    line: int, id: Json, tool: str, arguments: Json, old: Verdict | str, new: Verdict | str
+) -> Decided | None:
     """How two verdicts on one call differ, or None where they come to the same. Text: why there is none."""
     if isinstance(old, str) or isinstance(new, str):
         what = " → ".join(
             "not judged" if isinstance(each, str) else each.outcome.value for each in (old, new)
         )
-        return Decided(4, what, id, tool, old, new)
+        return Decided(4, what, line, id, tool, arguments, old, new)
     before, after = _LET[old.outcome], _LET[new.outcome]
     what = f"{old.outcome.value} → {new.outcome.value}"
     if after > before:
@@ -180,14 +188,14 @@ def decided(id: str, tool: str, old: Verdict | str, new: Verdict | str) -> Decid
     elif after < before:
         rank = 5
     elif after and not _equal(old, new):
-        rank, what = 6, "other arguments"
+        rank, what = _OTHER, "other arguments"
     elif old.outcome is not new.outcome:
         rank = 7
     elif (old.reason, old.code, old.tool) != (new.reason, new.code, new.tool):
         rank, what = 8, "for another reason"
     else:
         return None
-    return Decided(rank, what, id, new.tool, old, new)
+    return Decided(rank, what, line, id, new.tool, arguments, old, new)
 
 
 def _equal(old: Verdict, new: Verdict) -> bool:
@@ -197,6 +205,7 @@ def _equal(old: Verdict, new: Verdict) -> bool:
 
 
 _LONGEST = 160  # characters of a line of what is said; a schema may be longer
+_NUMBERS = 5  # of lines that are named
 
 
 def said_lines(found: Rewritten) -> Iterator[str]:
@@ -212,16 +221,37 @@ def said_lines(found: Rewritten) -> Iterator[str]:
             yield f"{mark} {line}"
 
 
-def lines(found: Decided) -> Iterator[str]:
-    """A difference, for a person."""
-    yield f"{found.what}: {found.tool}" + (f" ({found.id})" if found.id else "")
-    for label, verdict in (("was", found.old), ("is", found.new)):
-        yield f"  {label + ':':<4} {_short(verdict)}"
+def grouped(found: Iterable[Decided]) -> list[list[Decided]]:
+    """Those that differ in the same way together, what is newly let through first."""
+    groups: dict[tuple[str, ...], list[Decided]] = {}
+    for each in sorted(found, key=lambda each: each.rank):
+        groups.setdefault((each.what, each.tool, _short(each.old), _short(each.new)), []).append(each)
+    return list(groups.values())
+
+
+def lines(group: list[Decided]) -> Iterator[str]:
+    """Differences of one kind, for a person: how many, on which lines, and the first of them."""
+    first, count = group[0], len(group)
+    at = ", ".join(str(each.line) for each in group[:_NUMBERS]) + (", …" if count > _NUMBERS else "")
+    yield f"{first.what}: {first.tool}, " + (f"line {at}" if count == 1 else f"{count} calls: lines {at}")
+    for label, verdict in (("was", first.old), ("is", first.new)):
+        shown = f" {_example(verdict.arguments)}" if first.rank == _OTHER else ""  # type: ignore[union-attr]
+        yield f"  {label + ':':<4} {_short(verdict)}{shown}"
+    yield f"  for: {_example(first.arguments)}" + (f" ({first.id})" if first.id is not None else "")
+
+
+def _example(arguments: Json) -> str:
+    return text_of(arguments, _LONGEST).replace("\n", " ")
 
 
 def _short(verdict: Verdict | str) -> str:
     if isinstance(verdict, str):
         return f"not judged: {verdict}"
-    by = ", ".join(verdict.decided_by or dict.fromkeys(each.rule for each in verdict.changes))
+    rules = ", ".join(by(verdict))
     said = verdict.reason or verdict.code or ""
-    return " ".join(each for each in (verdict.outcome.value, said, f"by {by}" if by else "") if each)
+    return " ".join(each for each in (verdict.outcome.value, said, f"by {rules}" if rules else "") if each)
+
+
+def by(verdict: Verdict) -> tuple[str, ...]:
+    """The rules that decided a call, or else those that changed it."""
+    return verdict.decided_by or tuple(dict.fromkeys(each.rule for each in verdict.changes))

@@ -9,25 +9,38 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+# What the system says of a file that cannot be read.
+_ERRNO = (
+    r"(?:no such file or directory|is a directory|permission denied|operation not permitted"
+    r"|input/output error|stale file handle|resource temporarily unavailable|device or resource busy"
+    r"|bad file descriptor|too many levels of symbolic links|file name too long)$"
+)
 _FAILED = re.compile(
-    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?=[acefimnoprtuACEFIMNOPRTU[<{])"
+    r"\s*+(?:[^:\n\"{]{1,255}+: ){0,4}(?:(?=[abcdefimnoprstuABCDEFIMNOPRSTU[<{])"
     r"(?i:error\b(?![./(-]|\s*=)|traceback \(most recent call last\)|fatal:|exception:"
     r"|command (?:not found|timed out|failed)|permission denied|access denied|no such file or directory"
     r"|is a directory|not a directory|\[error\]|<error>|<tool_use_error>|<system-reminder>|enoent\b|eacces\b"
-    r"|(?:the )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds)|invalid arguments?\b"
+    rf"|<persisted-output>|{_ERRNO}|binary file (?:[^\n]{{1,255}} )?matches$|cannot execute binary file\b"
+    r"|(?:th(?:e|is) )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds|is too large)"
+    r"|invalid arguments?\b|unsupported call:|exec_command failed\b|(?:failed in sandbox|sandbox error):"
+    r"|(?:tool result missing|\[the command has no new output)\b|pretooluse:\w"
+    r"|(?:\w{1,32} )?(?:request|operation|command|call|access)\b[^\n:]{0,255} (?:is|was|been)"
+    r" (?:not allowed|denied|blocked|rejected|refused)(?:[.!:]|$| by\b)"
+    r"|(?:command )?(?:denied|blocked|rejected|refused) by (?:the )?(?:user|hook|policy|sandbox)\b"
     r"|(?:process )?exit(?:ed with)?(?: code| status)?:? {0,8}-?[1-9]"
     r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
     r"|file path must be\b|this file has not changed\b|the tool execution failed\b"
     r"|\[request interrupted\b|(?:the )?user doesn't want\b"
     r"|mcp error\b|(?:request|operation|tool) (?:timed out|failed|aborted|cancelled|canceled)\b"
-    r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted)\b"
-    r"|no (?:match(?:es)?|results?|files)\b(?:[^\n:]{0,64}\Z| found\b)"
+    r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted|chose not to)\b"
+    r"|(?:(?:found (?:0|no)|no(?: [\w-]{1,32}){0,3}) (?:match(?:es)?|results?|definitions|symbols"
+    r"|references)|no files)\b(?:[^\n:]{0,64}\Z| found\b)"
     r"|not found$"
     r"|\{\s*\"(?:error|is_?error)\"\s*:\s*(?!null|false|\"\"|0\b|\{\}|\[\])"
     r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b(?![./(\w-]))",
     re.MULTILINE,
 )
-_BROKEN = re.compile(r": (?:No such file or directory|Is a directory|Permission denied)$", re.MULTILINE)
+_BROKEN = re.compile(rf": (?i:{_ERRNO})", re.MULTILINE)
 # What a tool that runs commands says of their end, at the head of a line, or that there was none.
 _ENDED = re.compile(
     r"^[\s\[(<]{0,8}+(?:(?:the )?(?:command |process |task )?(?:completed |finished |failed |ended )?"
@@ -40,6 +53,10 @@ _ENDED = re.compile(
 _HEADING = re.compile(r"\s*+\[[^\]\n]{1,255}\][^\n]{0,32}:[ \t]*\n?")
 _NOTHING = re.compile(
     r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
+    r"|(?:warning: )?the file (?:is|exists but the contents are) empty|image(?: content)?"
+    r"|skipped|refused|denied|blocked"
+    r"|size: [0-9]+(?:\n(?:created|modified|accessed|isDirectory|isFile|permissions): [^\n]{0,255})++"
+    r"|(?:old )?(?:tool )?(?:output|result)(?: content)? (?:cleared|omitted|truncated)"
     r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
     r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
 )

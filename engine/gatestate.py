@@ -28,6 +28,7 @@ from .grounding import (
 )
 from .grounding import begin as begin_turn
 from .normalizing import normalize
+from .outputs import held
 from .relevance import composed, home, key_of, short_key, touches
 from .shown import leaves, result_key, result_text, targets, written
 
@@ -208,7 +209,7 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
             known="\0".join(texts),
         )
         good = ok and not has_failed(step.get("result"), text)
-        grounds = good and observed(core, tool, look, text, cleaned, lambda: cwd)
+        grounds = good and observed(core, tool, look, text, held(step.get("result")), cleaned, lambda: cwd)
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))
     return {"grounds_assertion": grounds, "grounds_completion": grounds and core.verified}

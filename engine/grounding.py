@@ -23,7 +23,7 @@ from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
 from .relevance import composed, key_of, occurs_in, short_key, touches
-from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample
+from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
 _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
@@ -129,8 +129,9 @@ def change_started(
 
 
 def _target(name: str, cwd: Folded, room: int) -> Target:
-    if room > _WHOLE:
-        return Target(_shown_name(name), above=_above(name, cwd))
+    above = _above(name, cwd) if room > _WHOLE else None
+    if above is not None:
+        return Target(_shown_name(name), above=above)
     lost = ".." in name  # what such a name begins with does not say where it lies
     return Target(fit(_shown_name(name), _CUT) + "?" * lost, cut=True)
 
@@ -169,12 +170,14 @@ def change_ended(state: Grounding, keys: Iterable[str], *, unnamed: bool, ok: bo
         target.whole = target.lines = target.every = target.landed = False
 
 
-def _above(name: str, cwd: Folded) -> str:
-    """Digests of the folders that a path lies in, where its name is not kept whole."""
+def _above(name: str, cwd: Folded) -> str | None:
+    """Digests of the folders that a path lies in, where its name is not kept whole; None: too many."""
     if _shown_name(name) == name and Target(name).names:
         return ""
     folder, found = key_of(name, cwd), list[str]()
-    while "/" in folder and len(found) < _FOLDERS:
+    while "/" in folder:
+        if len(found) == _FOLDERS:
+            return None
         folder = folder.rpartition("/")[0]
         found.append(_folder_mark(folder))
     return "".join(found)
@@ -233,11 +236,13 @@ def observed(
     tool: str,
     look: Pending,
     result: str,
+    own: str | None,
     cleaned: str | None,
     cwd: Callable[[], Folded],
 ) -> bool:
     """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
+    `own`: what of the result was read, and not said by the tool; None where nothing tells that.
     `cleaned`: what tells the result from others, without what varies; None where it has no text.
     """
     if cleaned is None:
@@ -246,8 +251,11 @@ def observed(
     if not (look.relevant or mine):
         if not look.trusted or not touches(result, _about(state), cwd()):
             return False
-    if mine and any(each.pieces or not each.seen for each in mine.values()) and says_nothing(result):
-        return False  # where something was written there is something to be seen
+    shown = result if own is None else own
+    owing = bool(mine) and any(each.pieces or not each.seen for each in mine.values())
+    # Where something was written there is something to be seen; numbers may be what was asked for.
+    if (owing or (state.anything is not None and own is not None)) and says_nothing(shown):
+        return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
         if not _is_new(state, tool, cleaned, look.known, " ".join(sorted(settles)) if settles else ""):
@@ -256,7 +264,7 @@ def observed(
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
     if state.mutations:
-        _settle(state, look, result, cwd)
+        _settle(state, look, shown, cwd)
     return True
 
 
@@ -289,6 +297,8 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
+    if look.asks and not shows_line(result, keys, cwd()):
+        keys = frozenset()  # names and counts alone are no look into a file
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}

@@ -54,7 +54,7 @@ class Seen(Struct, frozen=True):
     `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
     begin with the names of files of the working directory. `said`: texts that a command says in other words.
-    `unnamed`: it may change something that it does not name.
+    `unnamed`: it may change something that it does not name. `asks`: its answer may be no line of a file.
     """
 
     changes: bool
@@ -64,6 +64,7 @@ class Seen(Struct, frozen=True):
     search: bool = False
     said: tuple[str, ...] = ()
     unnamed: bool = False
+    asks: bool = False
 
 
 class _Signal(Struct, frozen=True):
@@ -128,10 +129,12 @@ class Grounds:
         # What the tool does not know it does not look at.
         named = _placed(written(part), place)
         here = {key_of(".", cwd), "."}
-        search = _asks(part) and all(key_of(each.name, cwd) in here for each in named)
+        asks = _asks(part)
+        search = asks and all(key_of(each.name, cwd) in here for each in named)
         if place.unknown or (place.folder is not None and key_of(place.folder, cwd) not in here):
             search = False
-        return Seen(False, () if place.unknown else named, tuple(leaves(part)), True, search)
+        named = () if place.unknown else named
+        return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
 
     def is_shell(self, tool: str) -> bool:
         return any(is_named(name, tool) for name, _ in self._shells)
@@ -301,9 +304,10 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     place = where(beside(arguments, segments))
     plain = is_plain(arguments, segments)
     if mutates(command) or not plain:
-        files = inside(place, targets(command))
+        changed, more = targets(command)
+        files = inside(place, changed)
         named = tuple(Written(composed(each)) for each in files)
-        return Seen(True, named, files, unnamed=place.unknown or not plain or not files)
+        return Seen(True, named, files, unnamed=more or place.unknown or not plain)
     # What lies above a folder may be seen through a link.
     looked = () if place.unknown or runs_later(arguments, segments) else shows(command)
     files = inside(place, (each for each in looked if place.folder is None or ".." not in each.split("/")))

@@ -56,10 +56,11 @@ class Spoken(Struct, frozen=True):
 
 
 class Default(Struct, frozen=True):
-    """What happens to a call that no `allow` or `ask` fits."""
+    """What happens to a call that no `allow` or `ask` fits. `passing`: until there are rules again."""
 
     effect: Effect = Effect.ALLOW
     why: str = ""
+    passing: bool = False
 
 
 class Palette(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ def check_rules(
     offers = () if tools is None else declared(tools).offered
     for unit in compiled.units:
         if unit.top:
-            misfits = check_tools(unit, known, compiler.lets_of(unit), offers)
+            misfits = compiler.with_lets(unit, partial(check_tools, unit, known, offers=offers))
             found += [each for each in misfits if not compiler.follows(each)]
     if tests and not compiled.failed:
         for unit in all_units(compiled.units):

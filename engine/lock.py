@@ -21,7 +21,7 @@ NAME = "callgate.lock"
 VERSION = 1  # of the form of the file
 LARGEST = 64_000_000  # bytes of a lock
 
-AGAIN = "if the change is meant, run `callgate lock`"
+COMMAND = "callgate lock"
 _SHOWN = 12  # hex digits of a hash in a message
 
 Key: TypeAlias = "tuple[str, str]"  # where from, and the path there
@@ -53,12 +53,17 @@ class FileRead(Struct, frozen=True):
 class Lock(Struct, frozen=True):
     """The files that may be read, and no others. `folder`: what the paths of files are relative to.
 
-    `shown` is what messages call the lock.
+    `shown` is what messages call the lock, `command` what writes it anew.
     """
 
     entries: tuple[Locked, ...]
     folder: str
     shown: str = NAME
+    command: str = COMMAND
+
+    @property
+    def again(self) -> str:
+        return f"if the change is meant, run `{self.command}`"
 
     def by_key(self) -> dict[Key, Locked]:
         return {each.key: each for each in self.entries}
@@ -112,14 +117,14 @@ def _keyed(files: Iterable[FileRead], folder: str) -> list[tuple[Key, FileRead]]
     return [(key, FileRead(each.origin, pack.name, pack.version)) for key, each, pack in named]
 
 
-def read_lock(path: str | os.PathLike[str], files: Files | None = None) -> Lock:
-    """Read a lock file; keys that this version does not know are passed over.
+def read_lock(path: str | os.PathLike[str], files: Files | None = None, *, command: str = COMMAND) -> Lock:
+    """Read a lock file; keys that this version does not know are passed over. `command`: what writes it.
 
     Raises:
         PackError: G517, it cannot be read or is no lock; the message names it and what is wrong.
     """
     shown = os.fspath(path)
-    help_ = "run `callgate lock` to write it anew"
+    help_ = f"run `{command}` to write it anew"
     try:
         data = (files or Files()).read(path, LARGEST)
     except OSError as error:
@@ -139,7 +144,7 @@ def read_lock(path: str | os.PathLike[str], files: Files | None = None) -> Lock:
         if each.key in seen:
             raise PackError(f"{shown}: is no lock: `{each.path[:200]}` stands twice", "G517", help_)
         seen.add(each.key)
-    return Lock(entries, os.path.dirname(os.path.abspath(path)), shown)
+    return Lock(entries, os.path.dirname(os.path.abspath(path)), shown, command)
 
 
 def lock_text(lock: Lock) -> bytes:
@@ -174,9 +179,9 @@ def admit(locked: Locked | None, origin: Origin, lock: Lock) -> None:
         PackError: G514, the file is not in the lock; G513, it is another one than was locked.
     """
     if locked is None:
-        raise PackError(f"{origin.place} is not in {lock.shown}", "G514", AGAIN)
+        raise PackError(f"{origin.place} is not in {lock.shown}", "G514", lock.again)
     if origin.sha256 and origin.sha256 != locked.sha256:
-        raise PackError(_changed(origin, locked), "G513", AGAIN)
+        raise PackError(_changed(origin, locked), "G513", lock.again)
 
 
 def verify(
@@ -197,7 +202,7 @@ def verify(
         if not each.origin.sha256:
             continue
         if locked is not None and (each.name, each.version) != (locked.name, locked.version):
-            found.append(_other(each, locked))
+            found.append(_other(each, locked, lock))
             continue
         try:
             admit(locked, each.origin, lock)
@@ -219,12 +224,12 @@ def _changed(origin: Origin, locked: Locked) -> str:
     return f"{origin.place} has changed since {what} was locked: SHA-256 {here}…, {there}… expected"
 
 
-def _other(each: FileRead, locked: Locked) -> Diagnostic:
+def _other(each: FileRead, locked: Locked, lock: Lock) -> Diagnostic:
     here, there = _titled(each.name, each.version), _titled(locked.name, locked.version)
     message = f"{each.origin.place} is {here}, and {there} was locked"
     if each.origin.sha256 != locked.sha256:
         message += f": SHA-256 {each.origin.sha256[:_SHOWN]}…, {locked.sha256[:_SHOWN]}… expected"
-    return Diagnostic("G516", message, help=AGAIN, file=each.origin.path)
+    return Diagnostic("G516", message, help=lock.again, file=each.origin.path)
 
 
 def _titled(name: str, version: str) -> str:
@@ -235,4 +240,5 @@ def _missing(lock: Lock, locked: Locked) -> Diagnostic:
     what = f"`{locked.path[:200]}`" + (f" (the pack `{locked.name[:64]}`)" if locked.name else "")
     why = "is not there" if _is_gone(lock, locked) else "was not read"
     message = f"{what} is in {lock.shown} with SHA-256 {locked.sha256[:_SHOWN]}…, and {why}"
-    return Diagnostic("G515", message, help=f"put it back, or name it again; {AGAIN}", file=lock.shown)
+    help_ = f"put it back, or name it again; {lock.again}"
+    return Diagnostic("G515", message, help=help_, file=lock.shown)

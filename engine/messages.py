@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 ISSUES = 8  # in a retry message
 RECEIVED = 300  # code points of what was received
+_AGAIN = "The same call will be refused again."
 _WANTED = 120  # code points of one wanted value, pattern or key
 
 
@@ -84,13 +85,12 @@ def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: st
     return sendable("\n".join(lines))
 
 
-def denied_message(tool: str, reason: str, note: str | None = None) -> str:
-    """For the model: why a call was refused, the author's note, and that it will be refused again."""
+def denied_message(tool: str, reason: str, note: str | None = None, *, passing: bool = False) -> str:
+    """For the model: why a call was refused, the author's note, and whether it will be refused again."""
     said = f" {note}" if note else ""
     why = reason.rstrip(".")
-    return sendable(
-        f"The call of `{_short(tool)}` was refused: {why}.{said} The same call will be refused again."
-    )
+    again = "So is every call until they can be; it may pass then." if passing else _AGAIN
+    return sendable(f"The call of `{_short(tool)}` was refused: {why}.{said} {again}")
 
 
 def fingerprint(

@@ -1,19 +1,42 @@
 """What of a result is what was looked at, and not what the tool says around it.
 
-Source: `docs/grounding.md`, "What a call earns". Linear in the text.
+Source: `docs/grounding.md`, "What a call earns" and "What a change owes". Linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
-from .shown import result_text
+from .shown import LEAVES, blocks, result_text, scalars
 
-_OUTPUTS = ("stdout", "output", "aggregated_output", "formatted_output", "text", "content", "result")
+# Fields that hold what was read; those that do where there is none of these.
+_HOLDS = frozenset(
+    {
+        *("content", "contents", "text", "lines", "stdout", "body", "aggregated_output", "formatted_output"),
+        *("file_text", "fileText", "file_content", "fileContent", "page_content", "llmContent", "snippet"),
+    }
+)
+_MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
+_FILES = ("file", "structuredContent")
+_CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
 _JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
+_GOOD = re.compile(r"(?i:ok|okay|success(?:ful)?|done|true)[.!]?\Z")  # says how it went
+_VALUE = re.compile(r"\s*+[{\[\"]")
 _LARGEST = 1_000_000  # characters of a result that is read as JSON
+_REMINDER = re.compile(r"^[ \t]*+<system-reminder>.*?(?:</system-reminder>|\Z)", re.MULTILINE | re.DOTALL)
+# What tools that read files write around them, each on a line of its own; tags only where the text begins.
+_NOTES = re.compile(
+    r"^[ \t]*+(?:here's the (?:result|content|output)s?\b[^\n]*:|--- file content \(truncated\) ---"
+    r"|important: the file content has been truncated\.|status: showing lines [^\n]*"
+    r"|action: to read more [^\n]*|\[[^\]\n]{1,255}\] result:|file: [^\n]* lines? [0-9]+ to [0-9]+[^\n]*"
+    r"|[\[(](?:(?:reading|showing|read) (?:lines? )?[0-9]|file: |end of file|file has more lines"
+    r"|[0-9]+ more lines)[^\n]*[\])]|[. ]*\[[0-9]+ lines? (?:truncated|omitted)\][. ]*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TAGS = re.compile(r"\s*+(?:(?:<(?:files?|content)(?: [^>\n]*)?>|<(path|type)>[^<\n]*</\1>)[ \t]*\n?)++")
 # What tools that run commands write around their output, each on a line of its own.
 _AROUND = re.compile(
     r"^[ \t]*\[?(?:(?:exit(?: code| status)?|wall time|command|directory|signal|background pids|chunk id"
@@ -29,10 +52,13 @@ _LABEL = re.compile(
 
 def opened(value: Any) -> Any:
     """A result that is the text of a JSON object with an output, as that object; any other as it is."""
-    if type(value) is not str or len(value) > _LARGEST or _JSON.match(value) is None:
+    text, inside = value, blocks(value)
+    if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
+        text = result_text(value)
+    if type(text) is not str or len(text) > _LARGEST or _JSON.match(text) is None:
         return value
     try:
-        found = decode(value)
+        found = decode(text)
     except JsonError:
         return value
     return found if type(found) is dict else value
@@ -40,7 +66,101 @@ def opened(value: Any) -> Any:
 
 def printed(value: Any) -> str:
     """What a command printed, of what its tool gave back."""
+    own = _bare(value) if type(value) is str else held(value)
+    text = result_text(value) if own is None else own
+    if type(value) is not str and blocks(value) is None:
+        return text
+    return _LABEL.sub("", _AROUND.sub("", text))
+
+
+def held(value: Any, *, asked: bool = False) -> str | None:
+    """What a tool read, of what it gave back; None where no field says that it holds it.
+
+    `asked`: it answers a question, and gives back no file.
+    """
+    read = _answered if asked else _unwrapped
+    if type(value) is str:
+        return read(value)
+    if all(each is None for each in scalars(value)):
+        return ""
+    return _fields(value, read)
+
+
+def _fields(value: Any, read: Callable[[str], str]) -> str | None:
+    """The texts of the fields that hold something, at any depth. `read`: what the text of a block is."""
+    found: list[str] = []
+    perhaps: list[str] = []
+    todo: list[tuple[Any, int]] = [(value, 0)]  # with what its field is: 2, it holds; 1, it may
+    left = LEAVES
+    while todo and left:
+        here, holds = todo.pop()
+        left -= 1
+        if type(here) is str and holds == 2:
+            found.append(_bare(here))
+        elif type(here) is str and holds and _GOOD.match(here) is None:
+            perhaps.append(_bare(here))
+        elif type(here) is list:
+            todo.extend((each, holds) for each in reversed(here))
+        elif type(here) is dict and here.get("type") == "text" and type(here.get("text")) is str:
+            found.append(read(here["text"]))
+        elif type(here) is dict:
+            names = _HOLDS if _CELLS.isdisjoint(here) else {*_HOLDS, "source"}
+            below = min(holds, 1)
+            for key, each in reversed(here.items()):
+                todo.append((each, 2 if key in names else 1 if key in _MAY_HOLD else below))
+    if any(found) or not (found or perhaps):
+        return "\n".join(found) if found else None
+    return "\n".join(perhaps)
+
+
+def _answered(text: str) -> str:
+    return _unwrapped(text, itself=False)
+
+
+def _unwrapped(text: str, *, itself: bool = True) -> str:
+    """What a text holds: what the JSON holds that it is, else `itself`, since a file may be JSON, too."""
+    text = _bare(text)
+    if _VALUE.match(text) is None or len(text) > _LARGEST:
+        return text
+    try:
+        value = decode(text)
+    except JsonError:
+        return text
+    if _is_wrapper(value):
+        own = _fields(value, _bare)
+        if own is not None:
+            return own
+    return f"{text}\n{result_text(value)}" if itself else result_text(value)
+
+
+def _is_wrapper(value: Any) -> bool:
+    """Does it look like the answer of a tool, with what it read in a field at the top or just below?"""
     if type(value) is dict:
-        found = [value[key] for key in _OUTPUTS if type(value.get(key)) is str]
-        return "\n".join(found) if found else result_text(value)
-    return _LABEL.sub("", _AROUND.sub("", result_text(value)))
+        below = (each for key, each in value.items() if key in _MAY_HOLD or key in _FILES)
+        return _has_field(value) or any(type(each) is dict and _has_field(each) for each in below)
+    return _are_objects(value) and all("type" in each and _has_field(each) for each in value)
+
+
+def _has_field(value: dict[str, Any]) -> bool:
+    return any(
+        (key in _HOLDS and (type(each) is str or _are_objects(each)))
+        or (key in _MAY_HOLD and type(each) is str and "\n" in each)
+        for key, each in value.items()
+    )
+
+
+def _are_objects(value: Any) -> bool:
+    return type(value) is list and bool(value) and all(type(each) is dict for each in value)
+
+
+def _bare(text: str) -> str:
+    """A text without what tools are known to write around a file."""
+    if "<system-reminder>" in text:
+        text = _REMINDER.sub("", text)
+    tags = _TAGS.match(text)
+    if tags is not None:
+        text = text[tags.end() :].rstrip()
+        for _ in range(3):
+            if text.endswith(("</content>", "</file>", "</files>")):
+                text = text[: text.rindex("<")].rstrip()
+    return _NOTES.sub("", text)

@@ -86,7 +86,8 @@ def judge(
     # What the gate lets pass is settled, and no rule of stage 9 fits it; there is the original still.
     decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)
     if decided is not None and decided.effect is Effect.DENY:
-        return _denied(plan, arguments, decided.why, decided.note, _names(decided, fitting), work)
+        names = _names(decided, fitting)
+        return _denied(plan, arguments, decided.why, decided.note, names, work, passing=decided.passing)
     if work.changes and settled is None:
         try:
             unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
@@ -351,7 +352,14 @@ def _unrepairable(plan: Plan, arguments: Any, original: Any, fault: Refusal, wor
 
 
 def _denied(
-    plan: Plan, arguments: Any, why: str, note: str | None, rules: tuple[str, ...], work: Work
+    plan: Plan,
+    arguments: Any,
+    why: str,
+    note: str | None,
+    rules: tuple[str, ...],
+    work: Work,
+    *,
+    passing: bool = False,
 ) -> Verdict:
     """Denied by a rule of stage 9, or by a `bound`."""
     return Verdict(
@@ -363,6 +371,6 @@ def _denied(
         issues=_issues(work),
         reason=why,
         decided_by=rules,
-        retry_message=messages.denied_message(plan.tool, why, note),
+        retry_message=messages.denied_message(plan.tool, why, note, passing=passing),
         fingerprint=messages.fingerprint(plan.tool, "denied", [], rules),
     )

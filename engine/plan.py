@@ -65,6 +65,7 @@ class Permit(Struct, frozen=True):
     condition: Condition | None  # what `fits` was compiled from, and the names in it
     unless: bool
     names: Names
+    passing: bool = False  # it may be otherwise later, without another rule
 
 
 class Root(Struct, frozen=True):
@@ -369,7 +370,9 @@ def _default(default: Default, tool: str, model: str | None) -> Permit | None:
         return None
     why = default.why or "no rule allows this call"
     names = Names(tool, model, {}, None)
-    return Permit("default", default.effect, _always, _always, why, None, False, None, False, names)
+    return Permit(
+        "default", default.effect, _always, _always, why, None, False, None, False, names, default.passing
+    )
 
 
 def _always(_arguments: Json, _item: Json, _env: Env | None) -> bool | None:

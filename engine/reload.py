@@ -69,9 +69,13 @@ class Watch:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    def stop(self) -> None:
+        """End watching, without waiting for it: for who holds what the thread may wait for."""
+        self._stop.set()
+
     def close(self) -> None:
         """End watching; waits until the thread has ended."""
-        self._stop.set()
+        self.stop()
         if self._thread is not threading.current_thread():
             self._thread.join(10)
 

@@ -20,7 +20,7 @@ from .misfits import collect
 from .native import Misfit, misfit, native_faults, order
 from .places import ROOT, View, target_of, type_name
 from .plain import Lacking, lacking_test, plain_fields
-from .selector import MISSING, Path, get
+from .selector import MISSING, Path, get, pointer
 
 _SCHEMA_LIMITS = Limits(input_bytes=1 << 26, depth=100)
 _BACKTRACKS = 100_000  # the bound of the engine for patterns that have no linear form
@@ -195,8 +195,11 @@ def _refuse(uri: str) -> NoReturn:
 
 
 def _reason(error: BaseException) -> str:
-    """What the validator says about a bad schema, in one line of bounded length."""
-    text = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+    """What the validator says about a bad schema, and of which place, in one line of bounded length."""
+    text = str(error)
+    if isinstance(error, jsonschema_rs.ValidationError):
+        place = pointer(tuple(error.instance_path))
+        text = f"`{place}`: {error.message}" if error.instance_path else error.message
     return " ".join(text.split())[:300]
 
 

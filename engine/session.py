@@ -28,7 +28,7 @@ from .gatevalues import Pending, Room
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
-from .outputs import opened, printed
+from .outputs import held, opened, printed
 from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
@@ -391,7 +391,7 @@ class Session:
             ground.others = ground.others or len(seen.named) > memory.NAMED
         else:
             pending.relevant = grounding.touched(ground, seen.texts, cwd)
-            pending.trusted, pending.search = seen.trusted, seen.search
+            pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
             pending.exempt = grounds.is_exempt(verdict.tool)
             pending.cleaners = grounds.cleaners(verdict.tool)
             pending.known = memory.digest_of(verdict.tool, part) or ""
@@ -413,11 +413,14 @@ class Session:
         grounds, ground = self._grounds(), self._state.turn.ground
         if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
             pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
+        own: str | None
         if pending.command:
             value = opened(value)
-            text = printed(value)
+            text = own = printed(value)
         else:
             text = value if type(value) is str else result_text(value)
+            # Where nothing was changed, nothing has to be shown.
+            own = held(value, asked=pending.asks) if ground.mutations else text
         whole = value if type(value) is str else text
         good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
         unmoved = ground.moves == pending.moves
@@ -426,7 +429,7 @@ class Session:
         elif good:
             key = text if type(value) is str else result_key(value)
             cleaned = None if key is None else grounds.clean(pending.cleaners, key)
-            grounding.observed(ground, call.tool, pending, text, cleaned, self._home)
+            grounding.observed(ground, call.tool, pending, text, own, cleaned, self._home)
         if pending.signals and good and unmoved:
             view = _View(self._state, None, self._state.turn.step)
             env = Env(self._context, view, _Result(good, text, value))

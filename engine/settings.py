@@ -45,7 +45,7 @@ def _store(field: str, value: Any, error: Callable[[str, str], None]) -> None:
     try:
         store_name(url_from(value, os.sep))
     except InputError as fault:
-        error(field, f"cannot be used: {fault}\nwrite `memory`, or a URL as in `docs/stores.md`")
+        error(field, f"cannot be used: {fault}\nwrite `memory`, or a URL such as `sqlite:///gate.db`")
 
 
 def _mask(field: str, value: Any, error: Callable[[str, str], None]) -> None:
@@ -59,28 +59,40 @@ _TEXT = {"type": "string", "minlength": 1}
 _PATH = {**_TEXT, "check_with": _no_nul}
 _PATHS = {"type": "list", "schema": _PATH}
 _COUNT = {"type": "integer", "min": 1, "max": 1 << 40}
-# What may stand where: a Cerberus schema. `meant` says it in words.
+# What may stand where: a Cerberus schema. `meant` says it in words, `example` is what to write.
 SCHEMA: Mapping[str, Any] = {
-    "packs": {**_PATHS, "meta": {"meant": "a list of names, `name@range` or paths"}},
-    "rules": {**_PATHS, "meta": {"meant": "a list of files or patterns such as `./rules/*.gate`"}},
-    "tools": {**_PATH, "meta": {"meant": "the path of a JSON or YAML file"}},
+    "packs": {**_PATHS, "meta": {"meant": "a list of names, `name@range` or paths", "example": "[shipped]"}},
+    "rules": {**_PATHS, "meta": {"meant": "a list of files or patterns", "example": "[./rules/*.gate]"}},
+    "tools": {**_PATH, "meta": {"meant": "the path of a JSON or YAML file", "example": "./tools.json"}},
     "models": {
         "type": "dict",
         "keysrules": _TEXT,
         "valuesrules": _TEXT,
-        "meta": {"meant": "a mapping of names to model ids"},
+        "meta": {"meant": "a mapping of names to model ids", "example": "{acme/fast: moonshotai/kimi-k2}"},
     },
     "policy": {"type": "string", "allowed": list(POLICIES)},
     "default": {"type": "string", "required": True, "allowed": ["allow", "ask", "deny"]},
-    "why": {**_TEXT, "meta": {"meant": "a text that says why `default` denies or asks"}},
+    "why": {
+        **_TEXT,
+        "meta": {"meant": "a text that says why `default` denies or asks", "example": "ask the owner"},
+    },
     "lock": {"type": "string", "allowed": ["required"]},
-    "cwd": {**_PATH, "regex": r"(/|~|[A-Za-z]:).*", "meta": {"meant": "an absolute path"}},
-    "let": {"type": "dict", "keysrules": _TEXT, "meta": {"meant": "a mapping of names to values"}},
+    "cwd": {**_PATH, "meta": {"meant": "the path of a folder", "example": "/srv/project"}},
+    "let": {
+        "type": "dict",
+        "keysrules": _TEXT,
+        "meta": {"meant": "a mapping of names to values", "example": "{workspace: /srv/project}"},
+    },
     "limits": {
         "type": "dict",
         "schema": {"input-bytes": _COUNT, "depth": {"type": "integer", "min": 1, "max": DEEPEST}},
+        "meta": {"example": "{depth: 64}"},
     },
-    "state": {**_TEXT, "check_with": _store, "meta": {"meant": "`memory`, or the URL of a store"}},
+    "state": {
+        **_TEXT,
+        "check_with": _store,
+        "meta": {"meant": "`memory`, or the URL of a store", "example": "sqlite:///gate.db"},
+    },
     # Said by those who want it in writing; there is nothing else that it could be.
     "on-store-error": {"type": "string", "allowed": ["refuse"]},
     "log": {
@@ -98,6 +110,7 @@ SCHEMA: Mapping[str, Any] = {
             "keep": {"type": "integer", "min": 0, "max": 1000},
             "queue": {"type": "integer", "min": 1, "max": 1_000_000},
         },
+        "meta": {"example": "{to: ./decisions.jsonl}"},
     },
     "reload": {
         "type": "dict",
@@ -107,6 +120,7 @@ SCHEMA: Mapping[str, Any] = {
             "quiet-ms": {"type": "integer", "min": 10, "max": 10_000},
             "poll": {"type": "boolean"},
         },
+        "meta": {"example": "{watch: true}"},
     },
 }
 _TYPES = {
@@ -186,6 +200,7 @@ class _Reading:
         self.environment = environment
         self.spans: dict[Place, Span] = {}
         self.unknown: set[Place] = set()  # what could not be expanded
+        self.variables: dict[Place, str] = {}  # what was, and the variables in it
         self.found: list[Diagnostic] = []
         self.too_much = False
 
@@ -196,6 +211,8 @@ class _Reading:
             mark = error.problem_mark or error.context_mark
             span = Span(mark.index, mark.index, mark.line + 1, mark.column + 1) if mark else NOWHERE
             help_ = "write each setting as `name: value`, and a text with special characters in quotes"
+            if mark is not None and "${" in text[: mark.index + 1].rpartition("\n")[2]:
+                help_ = 'inside `{ }` and `[ ]`, put what has a variable in quotes: `"${NAME}"`'
             self._wrong("G701", f"this is no YAML: {error.problem or error.context}", span, help_)
             return None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -235,8 +252,13 @@ class _Reading:
 
     def _scalar(self, node: Any, place: Place) -> Json:
         text = _VARIABLE.sub(lambda found: self._variable(found, node, place), node.value)
-        # In `{…}` a variable has to stand in quotes, and may be a number all the same.
-        whole = place[:1] != ("let",) and node.style == '"' and _VARIABLE.fullmatch(node.value) is not None
+        if text != node.value:
+            self.variables[place] = ", ".join(
+                f"`${{{found[1]}}}`" for found in _VARIABLE.finditer(node.value)
+            )
+        # In quotes it is text, but for a variable where only a number or a truth value can be meant:
+        # inside of `{ }` it could not stand without them.
+        whole = _VARIABLE.fullmatch(node.value) and _rules(place).get("type") in ("integer", "boolean")
         value = _plain(text) if whole or node.style in (None, "") else text
         if value_fault(value, Limits(input_bytes=LARGEST)) is not None:
             self.unknown.add(place)
@@ -304,7 +326,7 @@ def _validator() -> Any:
 
 def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
     validator = _validator()(SCHEMA, allow_unknown=False)
-    validator.validate(document)
+    validator.validate(document, normalize=False)  # else a mapping where a list is wanted ends in a TypeError
     found = list(_flat(validator._errors))
     if len(found) >= MOST:  # what else is wrong was not kept
         message = f"at least {MOST} settings are wrong, and it is not said of all"
@@ -312,7 +334,7 @@ def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place
     for error in found:
         place = tuple(error.document_path)
         if place not in reading.unknown:
-            yield place, _fault(error, place, _at(reading.spans, place), file)
+            yield place, _fault(error, place, reading)
     if value_fault(document, Limits(input_bytes=LARGEST, depth=DEEPEST)) is not None:
         message = f"the values are larger than {LARGEST} bytes, once aliases are followed"
         yield (), Diagnostic("G704", message, _at(reading.spans, ()), help="say less in it", file=file)
@@ -332,56 +354,61 @@ def _at(spans: Mapping[Place, Span], place: Place) -> Span:
     return spans.get(place, NOWHERE)
 
 
-def _fault(error: Any, place: Place, span: Span, file: str) -> Diagnostic:
-    name = ".".join(str(each) for each in place)
+def _fault(error: Any, place: Place, reading: _Reading) -> Diagnostic:
+    name, span, file = ".".join(str(each) for each in place), _at(reading.spans, place), reading.file
+    given = f"`{name}`" + (f" from {reading.variables[place]}" if place in reading.variables else "")
     if error.code == 0x00:  # one of the functions above
         message, _, help_ = error.info[0].partition("\n")
-        return Diagnostic("G704", f"`{name}` {message}", span, help=help_, file=file)
+        return Diagnostic("G704", f"{given} {message}", span, help=help_, file=file)
     if error.rule is None or error.code == 0x03:
-        known = _known(place[:-1])
+        known = list(_rules(place[:-1]).get("schema", ()))
         near = nearest(str(place[-1]), known)
         help_ = f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{each}`' for each in known)}"
         return Diagnostic("G702", f"there is no setting `{name[:128]}`", span, help=help_, file=file)
     if error.rule == "required":
         help_ = "write `default: allow`, `ask` or `deny`" if name == "default" else f"add `{place[-1]}: …`"
         return Diagnostic("G703", f"`{name}` must be stated", span, help=help_, file=file)
-    return Diagnostic("G704", f"`{name}` must be {_wanted(error)}", span, help=_nearest(error), file=file)
+    if "keysrules" in error.schema_path:
+        message = f"a name in `{place[0]}` must be text that is not empty"
+    else:
+        message = f"{given} must be {_wanted(error, place)}"
+    return Diagnostic("G704", message, span, help=_instead(error, place), file=file)
 
 
-def _nearest(error: Any) -> str:
-    if error.rule != "allowed" or not isinstance(error.value, str):
-        return ""
-    near = nearest(error.value, error.constraint)
-    return f"did you mean `{near}`?" if near else ""
+def _instead(error: Any, place: Place) -> str:
+    """What to write in the place of a value."""
+    rules = _rules(place)
+    if "allowed" in rules:
+        near = nearest(error.value, rules["allowed"]) if type(error.value) is str else None
+        return f"did you mean `{near}`?" if near else ""
+    if rules.get("type") == "string" and isinstance(error.value, int | float):
+        return "put it in quotes"
+    named = place
+    while named and (type(named[-1]) is int or named[:-1] in (("models",), ("let",))):
+        named = named[:-1]
+    example = _rules(named).get("meta", {}).get("example", "")
+    return f"write `{named[-1]}: {example}`" if example else ""
 
 
-def _wanted(error: Any) -> str:
-    meant = (error.schema_path and _rules(error)).get("meta", {}).get("meant") if error.schema_path else None
-    if error.rule == "allowed":
-        names = ", ".join(f"`{each}`" for each in error.constraint)
-        return names if len(error.constraint) == 1 else f"one of {names}"
+def _wanted(error: Any, place: Place) -> str:
+    rules = _rules(place)
+    if "allowed" in rules:
+        names = ", ".join(f"`{each}`" for each in rules["allowed"])
+        return names if len(rules["allowed"]) == 1 else f"one of {names}"
     if error.rule in ("min", "max"):
         return f"{'at least' if error.rule == 'min' else 'at most'} {error.constraint}"
-    if meant:
-        return str(meant)
-    if error.rule == "type":
-        return _TYPES.get(error.constraint, str(error.constraint))
-    return "some text" if error.rule == "minlength" else "of another form"
+    what = "some text" if error.rule == "minlength" else _TYPES[rules["type"]]
+    return str(rules.get("meta", {}).get("meant", what))
 
 
-def _rules(error: Any) -> Mapping[str, Any]:
-    """The rules of the field that an error is about."""
-    here: Any = SCHEMA
-    for step in error.schema_path[:-1]:
-        here = here.get(step, {}) if isinstance(here, Mapping) else {}
-    return here if isinstance(here, Mapping) else {}
-
-
-def _known(place: Place) -> list[str]:
-    here: Any = SCHEMA
+def _rules(place: Place) -> Mapping[str, Any]:
+    """What may stand at a place: that part of the schema."""
+    here: Mapping[str, Any] = {"schema": SCHEMA}
     for step in place:
-        here = here.get(step, {}).get("schema", {}) if isinstance(step, str) else {}
-    return list(here)
+        below = here.get("schema", {})
+        found = (below if type(step) is int else below.get(step)) or here.get("valuesrules", {})
+        here = found if isinstance(found, Mapping) else {}
+    return here
 
 
 def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span]) -> Settings:
@@ -397,7 +424,7 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         document.get("models") or {},
         document.get("policy"),
         document.get("lock"),
-        document.get("cwd"),
+        _cwd(document.get("cwd"), path.parent),
         document.get("let") or {},
         Limits(**{name.replace("-", "_"): value for name, value in limits.items()}),
         url_from(document.get("state") or "memory", path.parent),
@@ -410,8 +437,19 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
     )
 
 
+def _cwd(given: str | None, folder: Path) -> str | None:
+    """Where tools run, which may be on another system."""
+    if given is None or re.match(r"[/\\]|[A-Za-z]:", given):
+        return given
+    return _path(given, folder)
+
+
+def _path(given: str, folder: Path) -> str:
+    return absolute(os.path.join(folder, os.path.expanduser(given)))
+
+
 def _log(given: dict[str, Any], folder: Path) -> LogSettings:
     to = given["to"]
     more = {name.replace("-", "_"): value for name, value in given.items() if name not in ("to", "mask")}
-    place = to if to in ("stdout", "-") else absolute(os.path.join(folder, os.path.expanduser(to)))
+    place = to if to in ("stdout", "-") else _path(to, folder)
     return LogSettings(place, mask=tuple(given.get("mask") or ()), **more)

@@ -36,10 +36,10 @@ def runs(command: str, program: str) -> bool | None:
     return None if parts is None else runs_program(parts, program)
 
 
-def targets(command: str) -> tuple[str, ...]:
-    """The files that a mutating command plainly names, as written; () where not all of them are plain."""
+def targets(command: str) -> tuple[tuple[str, ...], bool]:
+    """The files that a mutating command plainly names, as written, and whether it may change more."""
     parts = _read(command)
-    return () if parts is None else changed(parts)
+    return ((), True) if parts is None else changed(parts)
 
 
 def reads(command: str) -> tuple[str, ...]:

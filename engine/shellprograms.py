@@ -280,8 +280,10 @@ def _awk(words: tuple[Word, ...]) -> Arguments | None:
         return None
     if not all(is_value(word, _SIGNED) or (word.head and word.head[0] != "-") for word in words[at + 1 :]):
         return None
-    # `/inet/tcp/…` is a connection for gawk.
+    # `/inet/tcp/…` is a connection for gawk: no word may become one.
     if any(word.rest is Rest.LOOSE or "/inet" in word.head for word in words):
+        return None
+    if any(word.text is None and not word.safe and "/inet".startswith(word.head[:5]) for word in words[at:]):
         return None
     return Arguments(tuple(options), words[at:])
 

@@ -25,6 +25,8 @@ _ODD = re.compile(
 )
 # A prompt takes a line that begins so for its history, whatever it continues.
 _QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
+# What some shells call an error: at a prompt, the line after an error is a command of its own.
+_FOREIGN = re.compile(r"\|&|<<<|>&(?![0-9-])")
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
@@ -77,6 +79,8 @@ def read(text: str) -> tuple[Command, ...] | None:
     Cost: linear in the length of the text; longer than `LONGEST` is unclear.
     """
     if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
+        return None
+    if "\n" in text and _FOREIGN.search(text):
         return None
     reader = _Reader(text)
     try:
@@ -149,11 +153,10 @@ class _Reader(WordReader):
 
     def pipeline(self, link: str) -> None:
         self.blanks()
-        negated = 0
-        while (word := self.peek()) is not None and word.keyword == "!":
+        word = self.peek()
+        negated = int(word is not None and word.keyword == "!")
+        if negated:
             self.ahead = None
-            negated = 1
-            self.blanks()
         self.depth += negated
         while True:
             self.command(link)
@@ -238,6 +241,8 @@ class _Reader(WordReader):
         rest = words[len(assignments) :]
         if not words and not redirects:
             raise Unclear
+        if redirects and any(word.keyword == "[[" for word in words):
+            raise Unclear  # within the condition it is an error
         self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0, noted))
 
     def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:

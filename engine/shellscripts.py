@@ -129,14 +129,30 @@ def printf_reads(words: Sequence[Word]) -> bool:
 
 
 _ARITHMETIC = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
+_BETWEEN = _ARITHMETIC | {"=", "==", "!=", "=~", "-nt", "-ot", "-ef"}
+_BEFORE = re.compile(r"-[bcdefghknprsuwxzGLNOS]\Z")
+# Any other is an error for some shell, which then may run the next line by itself.
+_CONDITION = re.compile(r"!*(?:w|-w|w=w)\Z")
+
+
+def _role(word: Word) -> str:
+    """What a word of a `[[` is: `!`, an operator before a word, one between words, a word, or in doubt."""
+    text = word.keyword or "w"
+    if text in _BETWEEN:
+        return "="
+    return "-" if _BEFORE.match(text) else text if text == "!" else "?" if text[0] == "-" else "w"
 
 
 def test_reads(name: str, words: Sequence[Word]) -> bool:
     """Does `test`, `[` or `[[` run nothing? Shells run what stands in a subscript (`-v`, `-eq`)."""
     if name != "test":
-        if not words or words[-1].text != ("]" if name == "[" else "]]"):
+        end, keywords = "]" if name == "[" else "]]", [word.keyword for word in words]
+        # Behind a first `]]` bash and zsh take a keyword: `if ls; then [[ a ]] else rm a ]]; fi`.
+        if end not in keywords or keywords.index(end) < len(words) - 1:
             return False
         words = words[:-1]
+        if name == "[[" and not _CONDITION.match("".join(map(_role, words))):
+            return False
     for at, word in enumerate(words):
         if word.text is None:
             if word.rest is Rest.LOOSE or not (word.safe or word.head) or word.head.startswith("-"):

@@ -1,6 +1,6 @@
 """The files that a shell command plainly names: those that it changes, and those that it shows.
 
-They are given as written. A command that goes to another folder first names none plainly.
+They are given as written, behind the folder of a `cd` at the beginning.
 """
 
 from __future__ import annotations
@@ -15,93 +15,90 @@ from .shellparts import is_fed, is_harmless, is_read_only, known_command
 from .shellprograms import Arguments, Known, arguments_of, program_name
 from .shellread import Command, Redirect
 from .shellscripts import sed_reads
-from .shellwords import Word
+from .shellwords import Rest, Word
 from .shellwrappers import Words, is_locale, peel
 
 _MOVES = frozenset(("cd", "pushd", "popd"))
+_MORE = Word("", Rest.LOOSE)
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
 
 
-def changed(parts: tuple[Command, ...]) -> tuple[str, ...]:
-    """The files that the commands change; () where one of them may change more than it plainly names."""
+def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
+    """The files that the commands change, as far as they name them, and whether they may change more."""
+    folder = _folder(parts, ("&&", ";"))
     found: list[str] = []
-    for part in parts:
-        if part.words and program_name(part.words[0]) in _MOVES:
-            return ()
-        names = [] if is_read_only(part) else _changed(part)
-        if names is None:
-            return ()
+    lost = more = False  # lost: in a folder that is not known
+    for part in parts[folder is not None :]:
+        lost = lost or any(word.text in _MOVES for word in part.words)
+        if is_read_only(part):
+            continue
+        words = _changed(part)
+        names = [word.text for word in words if word.text and (not lost or word.head[0] in "/~")]
+        more = more or lost or len(names) < len(words)
+        if folder is not None:
+            more = more or not _is_certain(folder) or part.link in (";", "||") or any(map(_goes_up, names))
         found += names
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found if folder is None else within(folder, found))), more
 
 
-def _changed(part: Command) -> list[str] | None:
-    redirects = [each for each in part.redirects if not is_harmless(each)]
-    writes = all(each.operator[0] in ">&" and (each.operator != ">&" or each.fd == "") for each in redirects)
-    into = _names(each.word for each in redirects)
-    if not writes or into is None or not all(map(is_locale, part.assignments)):
-        return None
+def _changed(part: Command) -> list[Word]:
+    """The words that name what it changes; an unknown one where it may change more."""
+    found = [
+        each.word if each.operator[0] in ">&" and (each.operator != ">&" or each.fd == "") else _MORE
+        for each in part.redirects
+        if not is_harmless(each)
+    ]
+    if not all(map(is_locale, part.assignments)):
+        found.append(_MORE)
     if not part.words:
-        return into if redirects else None
+        return found or [_MORE]
     if known_command(part) is not None:
-        return into
+        return [*found, _MORE] if part.noted else found
     peeled = peel(part.words)
-    if peeled is None or peeled[1]:
-        return None
-    own = _names_of_program(peeled[0])
-    return None if own is None else own + into
+    return [*found, *([_MORE] if peeled is None or peeled[1] else _changed_by(peeled[0]))]
 
 
-def _names_of_program(words: Words) -> list[str] | None:
+def _changed_by(words: Words) -> list[Word]:
     """What a program that changes files names, by its row's `changes`."""
     name, rest = program_name(words[0]), words[1:]
     if name == "dd":
-        return _names(Word(word.head[3:], word.rest) for word in rest if word.head.startswith("of=")) or None
+        into = [word for word in rest if word.text is None or word.head.startswith("of=")]
+        return [Word(word.head[3:], word.rest) for word in into] or [_MORE]
     if name == "sed":
         name = "sed -i"
     if name == "git" and rest:
         name, rest = f"git {rest[0].text}", rest[1:]
     program = programs().get(name)
     if program is None or not program.changes:
-        return None
+        return [_MORE]
     arguments = arguments_of(program, rest)
     if arguments is None:
-        return None
-    operands = arguments.operands
+        return [_MORE]
+    operands = list(arguments.operands)
     match program.changes:
         case "last":
-            return _names(operands[-1:]) if len(operands) > 1 else None
+            return operands[-1:] if len(operands) > 1 else [_MORE]
         case "sed":
             return _edited(arguments)
         case "after":  # `git checkout -- f`: without the dashes it may be a branch
             at = next((at for at, word in enumerate(rest) if word.text == "--"), len(rest))
-            return _names(rest[at + 1 :]) or None
+            return list(rest[at + 1 :]) or [_MORE]
         case first:
-            return _names(operands[int(first) :]) or None
+            return operands[int(first) :] or [_MORE]
 
 
-def _edited(arguments: Arguments) -> list[str] | None:
+def _edited(arguments: Arguments) -> list[Word]:
     """What `sed -i` edits. On BSD a suffix follows as a word of its own: an empty one is no file."""
     if not arguments.has("-i", "--in-place"):
-        return None
+        return [_MORE]
     files = [word for word in arguments.operands if word != Word("", quoted=True)]
     scripts = [value for name, value in arguments.options if name in ("-e", "--expression")]
     if not scripts:
         scripts, files = [*files[:1]], files[1:]
     if not scripts or not all(each and each.text is not None and sed_reads(each.text) for each in scripts):
-        return None
-    return _names(files) or None
-
-
-def _names(words: Iterable[Word]) -> list[str] | None:
-    """The words' texts, None where one is not known."""
-    found = []
-    for word in words:
-        if not word.text:
-            return None
-        found.append(word.text)
-    return found
+        return [*files, _MORE]
+    return files or [_MORE]
 
 
 def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
@@ -129,7 +126,9 @@ def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ..
 
 def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     """Those of `shown` where nothing but lines of these files can come out; after `cd /folder &&`, too."""
-    folder = _folder(parts[0]) if len(parts) > 1 and parts[1].link == "&&" else None
+    folder = _folder(parts, ("&&",))
+    if folder is not None and not _is_certain(folder):
+        return ()
     looks = parts if folder is None else (structs.replace(parts[1], link=""), *parts[2:])
     quiet = silent = False
     for part in looks:
@@ -143,7 +142,7 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     names = _shown(looks, ("", "&&", ";", "|", "|&"))
     if quiet and len(names) > 1:
         return ()  # which of them could not be read is not told
-    if folder is not None and any(".." in name.split("/") for name in names):
+    if folder is not None and any(map(_goes_up, names)):
         return ()  # the folder may be a link
     return names if folder is None else within(folder, names)
 
@@ -172,14 +171,22 @@ def said(parts: tuple[Command, ...]) -> Iterator[str]:
             yield from (value.head for _, value in command.arguments.options if value is not None)
 
 
-def _folder(part: Command) -> str | None:
-    """Where `cd` goes, where that is known without the folder that it starts in."""
-    if part.nested or part.redirects or part.assignments or len(part.words) != 2:
+def _folder(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:
+    """Where a `cd` goes that stands before all else, as written; None where none does."""
+    first = parts[0] if len(parts) > 1 and parts[1].link in links else None
+    if first is None or first.nested or first.redirects or first.assignments or len(first.words) != 2:
         return None
-    where = part.words[1].text
-    if part.words[0].text != "cd" or not where or where[0] != "/" or ".." in where.split("/"):
-        return None
-    return where
+    where = first.words[1].text
+    return where if first.words[0].text == "cd" and where and where[0] not in "-+" else None
+
+
+def _is_certain(folder: str) -> bool:
+    """Is it known without the folder that `cd` starts in?"""
+    return folder[0] == "/" and not _goes_up(folder)
+
+
+def _goes_up(name: str) -> bool:
+    return ".." in name.split("/")
 
 
 def _is_hidden(redirect: Redirect) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 # Not a tab, at which a prompt completes names.
 _BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*")
-_PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{!&|;<>()]+")
+_PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
 _SINGLE = re.compile(r"'([^']*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
 _ANSI = re.compile(r"\$'((?:[^'\\]|\\[abefnrtv\\\"])*)'")
@@ -25,6 +25,7 @@ _JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
 _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
+_CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
@@ -46,7 +47,7 @@ class Word(Struct, frozen=True, gc=False):
     """A word of a command. `head`: its text up to what is not known, all of it where `rest` is NOTHING.
 
     `quoted`: some of it was, so it is no keyword. `safe`: though its head is not known, it does not begin
-    with `-` and is not empty. `assigns`: it begins like an assignment, without quotes.
+    with `-` or `/inet` and is not empty. `assigns`: it begins like an assignment, without quotes.
     """
 
     head: str
@@ -97,13 +98,17 @@ class WordReader:
             self.at += len(comment)
 
     def peek(self) -> Word | None:
-        """The next word, kept for who takes it; None where an operator or redirection comes."""
+        """The word where a command may begin, kept for who takes it; None for an operator or redirection."""
         if self.ahead is None:
             if self.at == len(self.text) or self.text[self.at] in "\n;&|<>()":
                 return None
             if REDIRECT.match(self.text, self.at):
                 return None
-            self.ahead = self.word()
+            if _CLOSE.match(self.text, self.at):
+                self.ahead = Word("}")
+                self.at += 1
+            else:
+                self.ahead = self.word()
         return self.ahead
 
     def word(self) -> Word:
@@ -112,6 +117,7 @@ class WordReader:
             return word
         made = _Making()
         text, start = self.text, self.at
+        opened = 0
         while self.at < len(text):
             letter = text[self.at]
             if letter in " \t\n&|;<>()":
@@ -138,7 +144,12 @@ class WordReader:
             elif letter == "$":
                 self.dollar(made, False)
             elif letter in "*?[{":
+                opened += letter == "{"
                 self.wild(made, start)
+            elif letter == "}" and opened:  # zsh closes a group at any other: `{ ls a} always { rm a; }`
+                opened -= 1
+                made.add("}")
+                self.at += 1
             elif letter == "!" and self.tame():
                 made.add("!")
                 self.at += 1
@@ -211,7 +222,7 @@ class WordReader:
             self.at = found.end()
         elif not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
             made.quoted = True  # one text in dash, another in the others
-            made.unknown(Rest.ONE, safe=found[1] != "" and found[1][0] != "-")
+            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
             self.at = found.end()
         elif after in ("", " ", "\t", "\n", "/", ".", ",", "|", ")", "%") or (quoted and after == '"'):
             made.add("$")
@@ -236,7 +247,7 @@ class Items(Struct, frozen=True, gc=False):
 
     @staticmethod
     def of(items: tuple[Word, ...]) -> Items:
-        safe = all(item.head and item.head[0] != "-" for item in items)
+        safe = all(_is_safe(item.head) for item in items)
         most = max((item.rest for item in items), default=Rest.NOTHING)
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
@@ -244,6 +255,11 @@ class Items(Struct, frozen=True, gc=False):
             return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
+
+
+def _is_safe(head: str) -> bool:
+    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?"""
+    return head != "" and head[0] != "-" and not "/inet".startswith(head[:5])
 
 
 class _Making:

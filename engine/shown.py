@@ -14,7 +14,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from ..grammar.ast import Json
-from .relevance import composed
+from .paths import Folded
+from .relevance import composed, short_key
 
 _PATHS = frozenset(
     {
@@ -40,8 +41,20 @@ LINES = 16  # pieces of what was written that are kept of a target
 PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
-_LEAVES = 4096
+LEAVES = 4096
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
+# What a search says without a line: how much was found, or how it counted; and a name, with how often.
+_COUNTED = re.compile(
+    r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
+    r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
+    r"|files_with_matches|\W+",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:(?:file|path): |[#*-]+ )?[`\"']?(.+?)[`\"']?(?:(?::| \() ?[0-9]+(?: match(?:es)?)?\)?)?:?",
+    re.IGNORECASE,
+)
+_TOKEN = 4096  # characters of a path
 _LEAST = 4  # characters
 _ADDRESS = re.compile(r"[@\s]")
 _PATCH = "*** Begin Patch"
@@ -64,7 +77,7 @@ class Written(Struct, frozen=True):
 def scalars(value: Any, *, keys: bool = False) -> Iterator[Any]:
     """What is no array and no object in a value, in order, some thousand at most. `keys`: of objects, too."""
     todo: list[Any] = [value]
-    left = _LEAVES
+    left = LEAVES
     while todo and left:
         here = todo.pop()
         left -= 1
@@ -283,6 +296,19 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
     return found
 
 
+def shows_line(text: str, keys: frozenset[str], cwd: Folded) -> bool:
+    """Does the answer of a search show a line, and not only counts, and names of what it looked through?"""
+    for line in text.splitlines():
+        here = line.strip()
+        if len(here) > _TOKEN:
+            return True
+        if _COUNTED.fullmatch(here) is None:
+            found = _NAMED.fullmatch(here)
+            if found is None or short_key(found.group(1), cwd) not in keys:
+                return True
+    return False
+
+
 def unseen(wanted: Iterable[str], text: str) -> tuple[str, ...]:
     """Those of the pieces that do not stand in the text, each at boundaries of words."""
     return tuple(each for each in wanted if not _stands(each, text))
@@ -319,18 +345,23 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+def blocks(value: Any) -> list[Any] | None:
+    """The blocks of an MCP result, or of a result that is a list of them."""
+    found = value.get("content") if type(value) is dict else value
+    return found if type(found) is list else None
+
+
 def result_text(value: Any) -> str:
     """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
     if type(value) is str:
         return value
-    if type(value) is dict and type(value.get("content")) is list:
-        texts = [
-            each["text"]
-            for each in value["content"]
-            if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
-        ]
-        if texts:
-            return "\n".join(texts)
+    texts = [
+        each["text"]
+        for each in blocks(value) or ()
+        if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
+    ]
+    if texts:
+        return "\n".join(texts)
     # Without its numbers: a tool's own counts and codes show nothing.
     return "\n".join(each for each in scalars(value) if type(each) is str)
 

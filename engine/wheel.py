@@ -75,22 +75,25 @@ def read_folder(folder: str) -> Contents:
 
 
 def build_wheel(contents: Contents, name: str, version: str | None) -> Built:
-    """The wheel of the packs of a folder, which have no errors.
+    """The wheel of the packs of a folder.
 
     `name` is that of the distribution; `version` None: that of the packs, if they have one in common.
 
     Raises:
-        WheelError: the name or the version is none that Python packages can have, or a file cannot go along.
+        WheelError: the name or the version is none that Python packages can have, a file cannot go along, or
+            the packs have errors, which are in `checked`.
     """
     names = tuple(sorted(unit.pack.name for unit in contents.packs if unit.pack is not None))
     faults = [*_name_faults(name), *_file_faults(names, contents.files)]
-    if version is None:
+    if version is not None and not _VERSION.fullmatch(version):
+        faults.append(f"`{version[:64]}` is no version of a Python package such as `1.2.0` or `1.2.0rc1`")
+    if contents.checked.failed:
+        faults.append("the packs have errors, so no wheel was made")
+    elif version is None:
         versions = {unit.pack.version for unit in contents.packs if unit.pack is not None}
         version = _python_version(versions.pop()) if len(versions) == 1 else None
         if version is None:
             faults.append("the packs have no one version that a Python package can have: give `--version`")
-    elif not _VERSION.fullmatch(version):
-        faults.append(f"`{version[:64]}` is no version of a Python package such as `1.2.0` or `1.2.0rc1`")
     if faults or version is None:
         raise WheelError(tuple(faults))
     plain = re.sub(r"[-_.]+", "_", name).lower()

@@ -137,8 +137,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "G029": Code(
             "more findings",
-            "One file shows at most 100 findings; the last one counts the rest. Most of them often have one "
-            "cause.",
+            "Of what is wrong with the form of a file (`G0…`) at most 100 findings are shown; the last one "
+            "counts the rest. Most of them often have one cause.",
         ),
         "G031": Code(
             "`and` mixed with `or`",

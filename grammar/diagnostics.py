@@ -146,6 +146,13 @@ def _painted(text: str, paint: str) -> str:
     return f"\x1b[{paint}m{text}\x1b[0m" if paint else text
 
 
+def in_a_line(diagnostic: Diagnostic) -> str:
+    """The place, the message and the help of a finding, for logs and lists."""
+    help = f" ({diagnostic.help})" if diagnostic.help else ""
+    text = f"{diagnostic.file}:{diagnostic.span.line}: {diagnostic.message}{help}"
+    return _visible(text.replace("\n", "; "))
+
+
 # For machines -------------------------------------------------------------------------------------
 
 

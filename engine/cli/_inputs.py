@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..packs import Library
     from ..ruletext import RuleText
 
+DEPLOYMENT = "deployment.yaml"
 _OPERATORS = ("<", ">", "=", "!", "^", "~")  # which a part of a range may begin with
 
 
@@ -97,7 +98,9 @@ def rule_paths(given: Iterable[str]) -> tuple[list[str], list[str]]:
         if os.path.isdir(path):
             inside = _inside(path)
             if not inside:
-                wrong.append(f"{name}: the folder holds no *.gate file")
+                inner = os.path.join(path, DEPLOYMENT)
+                hint = f"; did you mean `{inner}`?" if os.path.isfile(inner) else ""
+                wrong.append(f"{name}: the folder holds no *.gate file{hint}")
         elif os.path.splitext(path)[1] in (".json", ".yaml", ".yml"):
             checks = f"; `callgate status {name}` checks a deployment" if is_deployment([name]) else ""
             wrong.append(f"{name}: is no rule file; they end in `.gate`{checks}")

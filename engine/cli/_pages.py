@@ -1,4 +1,4 @@
-"""The pages of what no file and no diagnostic names: built-in rules and the codes of refused calls."""
+"""The pages of what has none of its own: built-in rules, codes of refused calls, the words of rules."""
 
 from __future__ import annotations
 
@@ -156,5 +156,63 @@ CODES_OF_CALLS: Mapping[str, str] = MappingProxyType(
             "that the message names would change it again. Such a rule is a mistake, or the value "
             "was encoded twice."
         ),
+    }
+)
+
+# The words that may follow a rule, and those of its conditions; `docs/language.md`, `docs/conditions.md`.
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "shadow": (
+            "`shadow RULE`: the rule is judged and reported, and nothing comes of it. The verdict's "
+            "observations say what it would have done."
+        ),
+        "for": "`RULE for FAMILY, …`: only for these models, by the family's name or a quoted pattern.",
+        "when": "`RULE when CONDITION`: only for the calls of which the condition is true.",
+        "unless": "`RULE unless CONDITION`: the same as `when not (CONDITION)`.",
+        "note": '`RULE note "TEXT"`: what the model is told, instead of the kind\'s own words.',
+        "named": "`RULE named NAME`: the rule's name in verdicts, instead of the one that is made.",
+        "from": "The clause of a kind that names where something comes from: `alias /path from file_path`.",
+        "and": "`A and B`: both are true. It binds tighter than `or`.",
+        "or": "`A or B`: one of them is true.",
+        "not": "`not A`; before `in`, `matches` and the other words it is the same as `not (…)`.",
+        "in": '`A in [1, "x"]`, `A in NAME`: A equals one of the values. `in turn`: see `after`.',
+        "any": "`any /a/* == 1`: the test is true of one item.",
+        "every": "`every /a/* is string`: the test is true of every item.",
+        "present": "`present /a`: the place is there; `null` is there.",
+        "missing": "`missing /a`: the place is not there.",
+        "after": (
+            "`after TOOL [in turn]`: a call of the tool was let through and a good result came, in this "
+            "session or in this turn. Unknown without a session."
+        ),
+        "true": "The value of JSON.",
+        "false": "The value of JSON.",
+        "null": "The value of JSON.",
+        "contains": "`A contains B`: the text A has the text B in it, or the array A has an item equal to B.",
+        "starts-with": '`A starts-with "x"`: the text A begins so.',
+        "ends-with": '`A ends-with "x"`: the text A ends so.',
+        "matches": "`A matches RE`: the pattern is found in the text A.",
+        "fullmatches": "`A fullmatches RE`: the pattern is the whole text A.",
+        "under": '`A under "/repo"`: the path A is that folder or inside it. The disk is not looked at.',
+        "is": "`A is TYPE`: of `string number integer boolean array object null`.",
+        "count": "`count(/a)`: how many items or keys the array or object has.",
+        "length": "`length(/a)`: how many code points the text has.",
+        "runs": (
+            '`runs(/command, "PROGRAM")`: the text is one simple shell command that runs the program. False '
+            "for another one, unknown where the text cannot be read; `docs/shell.md` says more."
+        ),
+        "tool": "In a condition: the name of the tool that is called.",
+        "model": "In a condition: the id of the model; unknown where the host gave none.",
+        "context": "In a condition `context.NAME`: what the host gave under that name; else unknown.",
+        "turn.step": "Requests so far in this turn, with this one. Unknown without a session.",
+        "turn.calls": (
+            "`turn.calls(TOOL)`: calls of the tool in this turn that were let through or asked about. "
+            "Unknown without a session."
+        ),
+        "turn.repeats": (
+            "Calls before this one in this turn with the same name and arguments. Unknown without a session."
+        ),
+        "result.ok": "In a `signal`: whether the result is good.",
+        "result.text": "In a `signal`: the text of the result.",
+        "result.exit_code": "In a `signal`: the whole number under `exit_code` in the result.",
     }
 )

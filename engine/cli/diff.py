@@ -10,15 +10,16 @@ from ._terminal import Unusable, complain, out, several, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
+    from ..deploying import Set
     from ..differences import Decided, Rewritten, Side
     from ..verdict import Verdict
     from ._lines import BadLine, Call
+    from ._recorded import Recorded
 
 NAME = "diff"
 HELP = "say what two rule sets say and decide differently, what is newly let through first"
-_SHOWN = 200  # differences of calls
+_LOCK = frozenset({"G513", "G514", "G515", "G516", "G517"})  # what a lock has against files
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,22 +40,56 @@ def run(namespace: Namespace) -> int:
     tools = read_tools_file(namespace.tools)
     old, new = (_side(name, tools) for name in (namespace.old, namespace.new))
     said = rewritten(old, new)
-    skipped: Counter[str] = Counter()
-    total, differing = 0, list[Any]()
+    replay = _Replay()
     if namespace.calls is not None:
-        for call in _calls(namespace.calls, skipped):
-            total += 1
-            found = _judged(call, old, new, skipped)
-            if found is not None:
-                differing.append(found)
-        differing.sort(key=lambda each: each.rank)
-    show = _json if namespace.format == "json" else _text
-    out(show(said, differing))
+        replay.run(namespace.calls, old, new)
+    out(_json(said, replay) if namespace.format == "json" else _text(said, replay.differing))
     if namespace.calls is not None:
-        complain(f"{several(total, 'call')}: {len(differing)} decided differently")
-    for why, number in sorted(skipped.items()):
-        complain(f"{several(number, 'line')} skipped: {why}")
-    return 1 if said or differing else 0
+        complain(replay.summary())
+    return 1 if said or replay.differing else 0
+
+
+class _Replay:
+    """Recorded calls put through both sets. `otherwise`, `masked`: calls that are not seen as they were."""
+
+    def __init__(self) -> None:
+        self.total = self.otherwise = self.masked = 0
+        self.differing: list[Decided] = []
+        self.skipped: Counter[str] = Counter()
+
+    def run(self, name: str, old: Side, new: Side) -> None:
+        from ._recorded import recorded
+
+        for each in recorded(name, self.skipped):
+            self.total += 1
+            self._judge(each, _verdict(each.call, old), _verdict(each.call, new))
+
+    def _judge(self, found: Recorded, before: Verdict | BadLine, after: Verdict | BadLine) -> None:
+        from ..differences import decided
+        from ._lines import BadLine
+
+        if isinstance(before, BadLine) and isinstance(after, BadLine):
+            self.skipped[f"not judged ({after.code})"] += 1
+            return
+        self.masked += found.masked
+        self.otherwise += not isinstance(before, BadLine) and found.otherwise(before)
+        verdicts = (str(each) if isinstance(each, BadLine) else each for each in (before, after))
+        call = found.call
+        differs = decided(found.line, call.id, call.tool, call.arguments, *verdicts)
+        if differs is not None:
+            self.differing.append(differs)
+
+    def summary(self) -> str:
+        """How many calls differ, and of how many it cannot be told from a replay."""
+        said = [f"{several(self.total, 'call')}: {len(self.differing)} decided differently"]
+        if self.otherwise:
+            why = "OLD decides otherwise than the log says (masks, session, context, or other rules then)"
+            said.append(f"{several(self.otherwise, 'call')}: {why}")
+        if self.masked:
+            why = "a mask hides values, and what rules decide by them is not seen"
+            said.append(f"{several(self.masked, 'call')}: {why}")
+        said += [f"{several(number, 'line')} skipped: {why}" for why, number in sorted(self.skipped.items())]
+        return "\n".join(said)
 
 
 def _side(name: str, tools: Any) -> Side:
@@ -70,7 +105,7 @@ def _side(name: str, tools: Any) -> Side:
 
     try:
         if is_deployment([name]):
-            found = deployed(name, tools)
+            found = _deployed(name, tools)
             return Side(found.engine, found.units, found.settings)
         texts, wrong = rule_texts([name])
         if wrong:
@@ -85,56 +120,18 @@ def _side(name: str, tools: Any) -> Side:
         raise Unusable(f"--tools: {error}") from None
 
 
-def _calls(name: str, skipped: Counter[str]) -> Iterator[Call]:
-    """The calls of a file, line by line: call lines, or lines of a decision log."""
-    from ._lines import BadLine, read_call, read_lines
+def _deployed(name: str, tools: Any) -> Set:
+    """A deployment, also one that its lock does not fit: an edit is looked at before it is locked."""
+    from ..errors import DeploymentError
 
     try:
-        with open(name, "rb") as stream:
-            for _, _, data in read_lines(stream):
-                try:
-                    yield read_call(_as_call(data))
-                except BadLine as bad:
-                    skipped[str(bad) if bad.code == "values" else f"no call ({bad.code})"] += 1
-    except OSError as error:
-        raise Unusable(f"--calls {name}: cannot be read: {error.strerror or error}") from None
-
-
-def _as_call(data: bytes | None) -> bytes | None:
-    """A line of a decision log as the call that it was about; any other line as it is."""
-    import json
-
-    from ...rules.strictjson import JsonError, decode
-    from ._lines import BadLine
-
-    if data is None or not (b'"outcome"' in data or b'"log"' in data):
-        return data
-    try:
-        line: Any = decode(data.decode())
-    except (JsonError, UnicodeDecodeError):
-        return data
-    if type(line) is dict and "log" in line and "tool" not in line:
-        raise BadLine("values", "a note of the log itself")
-    if type(line) is not dict or "outcome" not in line:
-        return data
-    if "before" not in line:
-        raise BadLine("values", "the log holds no values of it")
-    call = {"id": line.get("call"), "tool": line.get("tool"), "model": line.get("model")}
-    call["stop_reason"] = line.get("stop_reason")
-    call["arguments_text" if line.get("text") else "arguments"] = line["before"]
-    return json.dumps(call, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _judged(call: Call, old: Side, new: Side, skipped: Counter[str]) -> Decided | None:
-    from ..differences import decided
-    from ._lines import BadLine
-
-    before, after = _verdict(call, old), _verdict(call, new)
-    if isinstance(before, BadLine) and isinstance(after, BadLine):
-        skipped[f"not judged ({after.code})"] += 1
-        return None
-    verdicts = (str(each) if isinstance(each, BadLine) else each for each in (before, after))
-    return decided("" if call.id is None else str(call.id), call.tool, *verdicts)
+        return deployed(name, tools)
+    except DeploymentError as error:
+        if not any(each.code in _LOCK for each in error.diagnostics):
+            raise
+    found = deployed(name, tools, locked=False)
+    complain(f"callgate: {visible(name)} is kept from loading by its lock, and is read all the same")
+    return found
 
 
 def _verdict(call: Call, side: Side) -> Verdict | BadLine:
@@ -153,42 +150,55 @@ def _verdict(call: Call, side: Side) -> Verdict | BadLine:
 
 
 def _text(said: list[Rewritten], differing: list[Decided]) -> str:
-    from ..differences import lines, said_lines
+    from ..differences import grouped, lines, said_lines
 
     shown: list[str] = []
     for each in said:
         shown += said_lines(each)
     if said and differing:
         shown.append("")
-    for found in differing[:_SHOWN]:
-        shown += lines(found)
-    if len(differing) > _SHOWN:
-        shown.append(f"… and {len(differing) - _SHOWN} more")
+    for group in grouped(differing):
+        shown += lines(group)
     return "".join(visible(line) + "\n" for line in shown)
 
 
-def _json(said: list[Rewritten], differing: list[Decided]) -> str:
+def _json(said: list[Rewritten], replay: _Replay) -> str:
     import json
 
     import msgspec
+
+    from ..differences import grouped
 
     document = {
         "rules": [msgspec.to_builtins(each) for each in said],
         "calls": [
             {
+                "line": each.line,
                 "id": each.id,
                 "tool": each.tool,
                 "what": each.what,
                 "old": _verdict_facts(each.old),
                 "new": _verdict_facts(each.new),
             }
-            for each in differing
+            for group in grouped(replay.differing)
+            for each in group
         ],
+        "judged": replay.total,
+        "otherwise_than_logged": replay.otherwise,
+        "masked": replay.masked,
+        "skipped": dict(replay.skipped),
     }
     return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def _verdict_facts(verdict: Verdict | str) -> dict[str, str | None]:
+def _verdict_facts(verdict: Verdict | str) -> dict[str, Any]:
+    from ..differences import by
+
     if isinstance(verdict, str):
-        return {"outcome": None, "reason": verdict, "code": None}
-    return {"outcome": verdict.outcome.value, "reason": verdict.reason, "code": verdict.code}
+        return {"outcome": None, "reason": verdict, "code": None, "by": []}
+    return {
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason,
+        "code": verdict.code,
+        "by": list(by(verdict)),
+    }

@@ -1,10 +1,10 @@
-"""callgate explain: the page of a diagnostic, a rule, a statement, or the code of a refused call."""
+"""callgate explain: the page of a diagnostic, a rule, a statement, a word, or the code of a refused call."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._pages import BUILT_IN, CODES_OF_CALLS
+from ._pages import BUILT_IN, CODES_OF_CALLS, WORDS
 from ._terminal import Unusable, out
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...rules.kind import Kind
 
 NAME = "explain"
-HELP = "explain a diagnostic code, a rule, a statement or the code of a refused call"
+HELP = "explain a diagnostic code, a rule, a statement, a word or the code of a refused call"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="CODE|RULE",
-        help="such as `G104`, `alias`, `repair.parse-scalar`; without it, the list",
+        help="such as `G104`, `alias`, `edit:alias:/path`, `repair.parse-scalar`; without it, the list",
     )
 
 
@@ -46,6 +46,9 @@ def run(namespace: Namespace) -> int:
         pages.append(f"{name} (a built-in rule)\n\n{_wrapped(BUILT_IN[name])}\n")
     if name in CODES_OF_CALLS:
         pages.append(f"{name} (the code of a refused call)\n\n{_wrapped(CODES_OF_CALLS[name])}\n")
+    if name in WORDS:
+        pages.append(f"{name} (a word of rules)\n\n{_wrapped(WORDS[name])}\n")
+    pages = pages or _rule_of_a_file(name)
     if not pages:
         raise Unusable(_unknown(name))
     out("\n".join(pages))
@@ -104,6 +107,20 @@ def _choices(kind: type[Kind]) -> dict[str, str]:
     return found
 
 
+def _rule_of_a_file(name: str) -> list[str]:
+    """The name of a rule as verdicts print it, `[PACK:]TOOL,…:KIND[:…]`, and the page of its kind."""
+    from ...rules.catalog import kinds
+
+    parts = [each.partition("#")[0] for each in name.split(":")]
+    at = next((at for at, each in enumerate(parts) if at and each in kinds()), None)
+    if at is None:
+        return []
+    pack = f" of the pack `{':'.join(parts[: at - 1])}`" if at > 1 else " of yours"
+    tools = ", ".join(parts[at - 1].split(","))
+    lead = f"{name}\n\nThis is the name of a rule{pack}: kind `{parts[at]}` on {tools}.\n"
+    return [lead, _kind(kinds()[parts[at]])]
+
+
 def _forms() -> dict[str, list[tuple[str, Form]]]:
     """The statements that are no rules, each with the blocks in which it stands."""
     from ...rules.forms import FORMS
@@ -131,6 +148,8 @@ def _list() -> str:
     ]
     lines += ["", "statements"]
     lines += [f"  {word:<22} {places[0][1].what}" for word, places in sorted(_forms().items())]
+    lines += ["", "words of rules and conditions"]
+    lines += [f"  {word:<22} {_first_sentence(text)}" for word, text in WORDS.items()]
     lines += ["", "built-in rules"]
     lines += [f"  {name:<30} {_first_sentence(text)}" for name, text in BUILT_IN.items()]
     lines += ["", "codes of refused calls"]
@@ -149,11 +168,11 @@ def _unknown(name: str) -> str:
     from ...grammar.diagnostics import nearest
     from ...rules.catalog import kinds
 
-    near = nearest(name, {*CODES, *kinds(), *_forms(), *BUILT_IN, *CODES_OF_CALLS}) or nearest(
+    near = nearest(name, {*CODES, *kinds(), *_forms(), *BUILT_IN, *CODES_OF_CALLS, *WORDS}) or nearest(
         name.upper(), CODES
     )
     hint = f"did you mean `{near}`?" if near is not None else "`callgate explain` lists them"
-    return f"explain {name[:64]}: there is no such code, rule or statement; {hint}"
+    return f"explain {name[:64]}: there is no such code, rule, statement or word; {hint}"
 
 
 def _json(value: object) -> str:

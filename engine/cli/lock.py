@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._inputs import (
+    DEPLOYMENT,
     add_rules,
     checked_rules,
     deployed,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 HELP = "write down every file that the rules are made from, with its SHA-256"
-DEPLOYMENT = "deployment.yaml"  # in the current folder, where nothing is named
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,7 +47,9 @@ def run(namespace: Namespace) -> int:
     if not namespace.rules and not namespace.packs and os.path.isfile(DEPLOYMENT):
         namespace.rules = [DEPLOYMENT]
     if not namespace.rules and not namespace.packs:
-        raise Unusable("RULES: name a rule file or a folder, or packs with `--packs`")
+        raise Unusable(
+            f"RULES: here is no {DEPLOYMENT}: name one, a rule file or a folder, or packs with `--packs`"
+        )
     path: str = namespace.file or "callgate.lock"
     if is_deployment(namespace.rules):
         files = _deployed(namespace)
@@ -62,10 +64,21 @@ def run(namespace: Namespace) -> int:
         complain("callgate: the rules have errors, so there is nothing to lock")
         return 1
     if namespace.check:
-        return _compare(path, files)
+        return _compare(path, files, _command(namespace))
     lock = lock_of(files, os.path.dirname(os.path.abspath(path)), path)
     complain(f"{visible(path)}: {_counts(lock)}; {'written' if _write(path, lock) else 'as it was'}")
     return 0
+
+
+def _command(namespace: Namespace) -> str:
+    """What writes the lock that `--check` looks at."""
+    from ..lock import COMMAND
+
+    packs = [f"--packs {each}" for each in namespace.packs]
+    options = [
+        f"--{each} {getattr(namespace, each)}" for each in ("tools", "file") if getattr(namespace, each)
+    ]
+    return " ".join([COMMAND, *namespace.rules, *packs, *options])
 
 
 def _deployed(namespace: Namespace) -> Sequence[FileRead] | None:
@@ -100,14 +113,14 @@ def _rendered(checked: Checked) -> str:
     return render_text(checked.diagnostics, checked.compiled.texts, colour=colour(sys.stderr))
 
 
-def _compare(path: str, files: Sequence[FileRead]) -> int:
-    """Say on standard output what differs. Exit status: 0 nothing, 1 something."""
+def _compare(path: str, files: Sequence[FileRead], command: str) -> int:
+    """Say on standard output what differs; `command` takes it. Exit status: 0 nothing, 1 something."""
     from ...grammar.diagnostics import render_text
     from ..lock import read_lock, verify
     from ..ruletext import PackError
 
     try:
-        lock = read_lock(path)
+        lock = read_lock(path, command=command)
     except PackError as error:
         raise Unusable(f"{error}: {error.help}") from None
     found = verify(lock, files)

@@ -44,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--context", metavar="FILE", help="context of every call, JSON or YAML; a call's own wins"
     )
+    parser.add_argument("--no-log", action="store_true", help="leave out the log of the deployment")
     parser.add_argument("--format", choices=("json", "text"), default="json", help="of the verdicts (json)")
 
 
@@ -52,8 +53,12 @@ def run(namespace: Namespace) -> int:
     if sys.stdin is None:
         raise Unusable("standard input is closed, and calls are read from it")
     if is_deployment(namespace.rules):
-        with _deployment(namespace) as deployment:
+        from ._hangup import told
+
+        with told(), _deployment(namespace) as deployment:
             return _judge(deployment, namespace)
+    if namespace.no_log:
+        raise Unusable("--no-log: only a deployment has a log")
     engine = _engine(namespace)
     return 2 if engine is None else _judge(engine, namespace)
 
@@ -73,27 +78,39 @@ def _deployment(namespace: Namespace) -> Deployment:
     """The deployment, which SIGHUP loads anew.
 
     Raises:
-        Unusable: it does not load, or options are given that it states itself.
+        Unusable: it does not load, logs to where the verdicts go, or states itself what is given.
     """
     from pathlib import Path
 
     from ..deployment import Deployment
-    from ..errors import DeploymentError
+    from ..errors import DeploymentError, SchemaError
     from ._hangup import reload_on_hangup
 
     for option in ("packs", "policy"):
         if getattr(namespace, option):
             raise Unusable(f"--{option}: a deployment states its own")
+    tools = read_tools_file(namespace.tools)
     try:
-        tools = read_tools_file(namespace.tools)
-        deployment = Deployment(Path(namespace.rules[0]), host(), tools, None, None)
+        log = _nowhere if namespace.no_log else None
+        deployment = Deployment(Path(namespace.rules[0]), host(), tools, log, None, watch=True)
     except DeploymentError as error:
         raise Unusable(error.text.rstrip("\n")) from None
+    except SchemaError as error:
+        raise Unusable(f"--tools {namespace.tools}: {error}") from None
+    settings = deployment.settings
+    if log is None and settings.log is not None and settings.log.to in ("stdout", "-"):
+        deployment.close()
+        place = f"{settings.file}:{settings.at('log', 'to').line}"
+        raise Unusable(
+            f"{place}: `log.to`: the verdicts go to standard output; name a file, or give `--no-log`"
+        )
     tell_functions(deployment.engine)
-    if deployment.settings.watch:
-        deployment.watch()
     reload_on_hangup(deployment)
     return deployment
+
+
+def _nowhere(line: dict[str, Any]) -> None:
+    """Takes the lines of a log that nobody wants."""
 
 
 def _engine(namespace: Namespace) -> Engine | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..deploying import Set
 
 NAME = "status"
+_LONGEST = 120  # characters of a value of `let` that are shown
 HELP = "load a deployment and say what it puts in force, or what is wrong with it"
 
 
@@ -56,7 +57,11 @@ def _facts(now: Set) -> dict[str, Any]:
         "digest": engine.digest,
         "locked": now.locked,
         "default": settings.default,
+        "why": settings.why or None,
         "policy": settings.policy,
+        "cwd": settings.cwd,
+        "let": dict(settings.let),
+        "limits": {"input-bytes": settings.limits.input_bytes, "depth": settings.limits.depth},
         "packs": list(engine.packs),
         "files": list(now.files),
         "rules": len(engine.rules.rules),
@@ -67,17 +72,21 @@ def _facts(now: Set) -> dict[str, Any]:
         "log": settings.log.to if settings.log is not None else None,
         "watch": settings.watch,
         "expired": list(now.expired()),
-        "warnings": [f"{each.file}:{each.span.line}: {each.message}" for each in now.warnings],
+        "warnings": list(now.said),
     }
 
 
 def _text(facts: dict[str, Any]) -> str:
+    limits = ", ".join(f"{name} {value}" for name, value in facts["limits"].items())
     tools = "every name" if facts["tools"] is None else several(facts["tools"], "tool")
     rows = [
         ("digest", facts["digest"]),
         ("lock", "nothing is in force that callgate.lock does not hold" if facts["locked"] else "none"),
         ("default", facts["default"]),
+        ("why", facts["why"] or "none stated"),
         ("policy", facts["policy"] or "as the rules say"),
+        ("cwd", facts["cwd"] or "none"),
+        ("limits", limits),
         ("packs", ", ".join(facts["packs"]) or "none"),
         ("rules", f"{several(facts['rules'], 'rule')} over {tools}"),
         (
@@ -88,7 +97,15 @@ def _text(facts: dict[str, Any]) -> str:
         ("log", facts["log"] or "none"),
         ("reload", "watched" if facts["watch"] else "when asked"),
     ]
+    rows += [("let", f"{name} = {_cut(value)}") for name, value in facts["let"].items()]
     rows += [("file", name) for name in facts["files"]]
     rows += [("expired", place) for place in facts["expired"]]
     rows += [("warning", text) for text in facts["warnings"]]
     return "".join(f"{name:<8} {visible(str(value))}\n" for name, value in rows)
+
+
+def _cut(value: Any) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -21,8 +21,10 @@ import shutil
 import subprocess
 import sys
 import warnings
+from argparse import ArgumentParser
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ import pytest
 import yaml
 
 import callgate
+from callgate.engine.cli.main import load, names
+from callgate.engine.deployment import Deployment
 from callgate.engine.loading import check_rules
 from callgate.engine.ruletext import RuleText
 from callgate.grammar.diagnostics import Severity
@@ -232,6 +236,27 @@ def test_the_pages_name_every_code_that_a_refused_call_can_have() -> None:
     page = (DOCS / "verdict.md").read_text("utf-8")
     for code in codes:
         assert f"`{code}`" in page, code
+
+
+def test_the_page_of_deployments_names_all_that_load_takes_and_gives() -> None:
+    page = (DOCS / "deployments.md").read_text("utf-8")
+    table = page.partition("\n## load\n")[2].partition("\n## ")[0]
+    own = {"notice", "watched", "before_fork", "after_fork"}  # of the watch, and of what forks
+    members = {name for name in dir(Deployment) if not name.startswith("_")} - own
+    for name in (*signature(callgate.load).parameters, *members):
+        assert re.search(rf"`{name}[`(]", table), name
+
+
+def test_the_page_of_the_command_line_names_every_option() -> None:
+    page = (DOCS / "command-line.md").read_text("utf-8")
+    head = page.partition("\n## ")[0]
+    for name in names():
+        parser = ArgumentParser()
+        load(name).add_arguments(parser)
+        options = {each for action in parser._actions for each in action.option_strings} - {"-h", "--help"}
+        assert "--format" not in options or f"`{name}`" in head, name
+        for option in options:
+            assert option in page, (name, option)
 
 
 def test_the_pages_name_every_built_in_rule() -> None:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from callgate.engine.cli._pages import BUILT_IN, CODES_OF_CALLS
+from callgate.engine.cli._pages import BUILT_IN, CODES_OF_CALLS, WORDS
 from callgate.engine.cli.main import main, names
+from callgate.engine.conditioncheck import TEXTUAL
+from callgate.engine.conditionterms import FUNCTIONS
+from callgate.engine.conditionterms import WORDS as TERMS
 from callgate.engine.names import _FORMS
 from callgate.engine.plan import built_in_rules
-from callgate.rules.catalog import kinds
+from callgate.rules.catalog import RESERVED, kinds
 from callgate.rules.reader import clause_usage
 
 ENGINE = Path(__file__).parents[2] / "engine"
@@ -39,6 +42,37 @@ def test_every_code_of_a_refused_call_has_a_page(capfd: pytest.CaptureFixture[st
         out = shown(capfd, "explain", code)
         assert f"{code} (the code of a refused call)\n\n" in out
         assert " ".join(page.split()) in " ".join(out.split())
+
+
+def test_every_word_of_rules_and_conditions_has_a_page(capfd: pytest.CaptureFixture[str]) -> None:
+    wanted = {*RESERVED, *TERMS, *FUNCTIONS, *TEXTUAL, "contains", "is", "context"}
+    assert set(WORDS) == wanted
+    for word, text in WORDS.items():
+        out = shown(capfd, "explain", word)
+        assert f"{word} (a word of rules)\n\n" in out
+        assert " ".join(text.split()) in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("read,edit:deny", "This is the name of a rule of yours: kind `deny` on read, edit."),
+        ("edit:alias:/path#1a2b3c", "This is the name of a rule of yours: kind `alias` on edit."),
+        ("*:deny#1a2b3c", "This is the name of a rule of yours: kind `deny` on *."),
+        ("kimi:edit:alias:/path", "This is the name of a rule of the pack `kimi`: kind `alias` on edit."),
+    ],
+)
+def test_the_name_of_a_rule_is_explained(name: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    out = shown(capfd, "explain", name)
+    assert said in out
+    kind = "deny" if "deny" in name else "alias"
+    assert out.endswith(shown(capfd, "explain", kind))
+
+
+def test_what_is_no_name_of_a_rule_is_not_taken_for_one(capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("a:b", "deny:x", ":", "read:dney"):
+        assert main(["explain", name]) == 2
+    assert "there is no such code, rule, statement or word" in capfd.readouterr().err
 
 
 def test_a_word_that_is_a_kind_and_a_code_has_both_pages(capfd: pytest.CaptureFixture[str]) -> None:

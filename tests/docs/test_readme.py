@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,11 @@ def test_each_of_the_two_commands_is_one_line() -> None:
     assert "pytest" in lines[1]
 
 
+def test_the_extras_are_those_of_the_package() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert re.findall(r"^\| `([a-z]+)` \|", TEXT, re.MULTILINE) == list(extras)
+
+
 def test_every_link_leads_to_a_page() -> None:
     for link in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert (ROOT / link).is_file(), link
+        assert (ROOT / link.partition("#")[0]).is_file(), link

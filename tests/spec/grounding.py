@@ -50,7 +50,9 @@ class Slow:
         about = self.surface | self.touched
         relevant = path in about or any(name in result.split() for name in about)
         blank = not result.strip()
-        if not ok or result.startswith("Error") or not relevant or (blank and path in self.owed):
+        if not ok or result.startswith("Error") or not relevant:
+            return
+        if blank and (path in self.owed or NOTHING in self.owed):
             return
         # A result that says nothing is another one for another path; so is one that settles a debt.
         key = (result, path if blank else None, path if path in self.owed else None)

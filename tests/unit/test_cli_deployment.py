@@ -7,7 +7,9 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,48 @@ def test_status_of_what_loads(command: Command, tmp_path: Path) -> None:
     facts = json.loads(out)
     assert (status, facts["loads"], facts["default"]) == (0, True, "deny")
     assert facts["digest"] == rows["digest"]
+
+
+def test_warnings_are_shown_with_their_help(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="tool raed { allow }")
+    status, out, _ = command("status", path)
+    said = "there is no tool `raed`, so what is said of it never applies (did you mean `read`?)"
+    assert (status, f":1: {said}\n" in out) == (0, True)
+    status, _, err = command("run", path)
+    assert (status, err.count(said)) == (0, 1)
+    assert f"callgate: {path}: loaded, with warnings:\n" in err
+
+
+def test_status_says_what_the_environment_may_have_given(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHY", "ask ann")
+    monkeypatch.setenv("HOME_OF", "/srv/x")
+    monkeypatch.setenv("LONG", "y" * 1000)
+    head = "default: deny\nwhy: ${WHY}\ncwd: ${HOME_OF}\nlimits: {depth: 9}"
+    head += '\nlet: {w: "${HOME_OF}", long: "${LONG}"}'
+    path = deployment(tmp_path, head=head, a='let w = "/"\nlet long = ""')
+    status, out, _ = command("status", path)
+    assert status == 0
+    assert {
+        *("why      ask ann", "cwd      /srv/x", 'let      w = "/srv/x"'),
+        "limits   input-bytes 1048576, depth 9",
+    } <= {*out.splitlines()}
+    assert max(map(len, out.splitlines())) < 200
+    facts = json.loads(command("status", path, "--format", "json")[1])
+    assert (facts["why"], facts["cwd"], facts["let"]["w"]) == ("ask ann", "/srv/x", "/srv/x")
+    assert (len(facts["let"]["long"]), facts["limits"]) == (1000, {"input-bytes": 1_048_576, "depth": 9})
+
+
+def test_what_a_lock_refuses_names_the_command_that_takes_it(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    assert command("lock", path)[0] == 0
+    write(tmp_path, {"rules/a.gate": GOOD + "\n", "rules/b.gate": ""})
+    err = command("status", path)[2]
+    assert ("error[G513]" in err, "error[G514]" in err) == (True, True)
+    assert err.count(f"if the change is meant, run `callgate lock {path}`") == 2
+    out = command("lock", path, "--check")[1]
+    assert out.count(f"if the change is meant, run `callgate lock {path}`") == 2
 
 
 def test_status_of_what_does_not_load(command: Command, tmp_path: Path) -> None:
@@ -114,7 +158,8 @@ def test_lock_takes_the_deployment_that_is_here(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command("lock")[0] == 2
+    status, _, err = command("lock")
+    assert (status, "here is no deployment.yaml" in err) == (2, True)
     deployment(tmp_path, a=GOOD)
     assert command("lock") == (0, "", "callgate.lock: no packs, 1 rule file, 1 other file; written\n")
     assert command("lock", "--check")[0] == 0
@@ -144,13 +189,13 @@ def test_commands_say_what_the_host_must_give_and_judge_the_rest(command: Comman
     assert command("packs", path)[0] == 0
     calls = '{"id": 1, "tool": "read", "arguments": {"path": "a"}}\n{"id": 2, "tool": "x", "arguments": {}}\n'
     status, out, err = command("run", path, stdin=calls)
-    assert (status, err.startswith(said)) == (1, True)
+    assert (status, said in err) == (1, True)
     first, second = (json.loads(line) for line in out.splitlines())
     assert (first["error"]["code"], second["outcome"]) == ("hook", "unrepairable")
     assert "`upper`" in first["error"]["message"]
     (tmp_path / "calls.jsonl").write_text(calls)
     status, out, err = command("diff", path, other, "--calls", tmp_path / "calls.jsonl")
-    assert "not judged → denied: read (1)\n  was: not judged: the host gives `upper`" in out
+    assert "not judged → denied: read, line 1\n  was: not judged: the host gives `upper`" in out
     status, out, err = command("diff", path, path, "--calls", tmp_path / "calls.jsonl")
     assert "1 line skipped: not judged (hook)" in err
 
@@ -209,35 +254,103 @@ def test_run_over_a_deployment_that_does_not_load(command: Command, tmp_path: Pa
     assert "a.gate:1" in err
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
-def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
-    path = deployment(tmp_path, a="")
-    call = b'{"tool": "read", "arguments": {"path": "/a"}}\n'
+CALL = b'{"tool": "read", "arguments": {"path": "/a"}}\n'
+
+
+@contextmanager
+def running(path: Path) -> Iterator[tuple[Any, Callable[[], str], Callable[[str], str]]]:
+    """`callgate run`: the process, what asks it for the outcome of a call, and what waits for words of it."""
     command = [sys.executable, "-m", "callgate", "run", str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
-        assert process.stdin is not None
+        timer = threading.Timer(30, process.kill)  # else words that never come would be waited for
+        timer.start()
 
-        def asks() -> dict[str, Any]:
-            process.stdin.write(call)
+        def asks() -> str:
+            process.stdin.write(CALL)
             process.stdin.flush()
-            answer: dict[str, Any] = json.loads(process.stdout.readline())
-            return answer
+            return str(json.loads(process.stdout.readline())["outcome"])
 
-        assert asks()["outcome"] == "valid"
+        def says(words: str) -> str:
+            said = ""
+            while words not in said:
+                line = process.stderr.readline().decode()
+                assert line, said
+                said += line
+            return said
+
+        try:
+            yield process, asks, says
+        finally:
+            process.stdin.close()
+            assert process.wait(20) == 0
+            timer.cancel()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system has no SIGHUP")
+def test_a_hangup_loads_anew_while_calls_come(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    with running(path) as (process, asks, says):
+        assert asks() == "valid"
         write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().startswith(b"callgate: loaded anew, ")
-        assert asks()["outcome"] == "denied"
+        assert says("\n").startswith(f"callgate: {path}: loaded, ")
+        assert asks() == "denied"
         write(tmp_path, {"rules/a.gate": "tool {"})
         process.send_signal(signal.SIGHUP)
-        said = b""
-        while b"the last good rules stay in force" not in said:
-            said += process.stderr.readline()
-        assert b"a.gate:1" in said
-        assert asks()["outcome"] == "denied"
+        assert "the last good rules stay in force" in says("a.gate:1")
+        process.send_signal(signal.SIGHUP)
+        assert "deployment.yaml still cannot be loaded" in says("a.gate:1")
+        assert asks() == "denied"
+
+
+def test_run_says_what_it_loads_when_it_watches(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    path.write_text(path.read_text().replace("reload: {", "reload: {watch: true, poll: true, "))
+    with running(path) as (process, asks, says):
+        assert asks() == "valid"
+        write(tmp_path, {"rules/a.gate": "tool {"})
+        assert "cannot be loaded, the last good rules stay in force" in says("a.gate:1")
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        said = says(f"{path}: loaded, ")
+        assert "cannot be loaded" not in said
+        assert asks() == "denied"
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.stderr.read().startswith(b"2 calls: ")
+
+
+def test_run_says_that_the_log_cannot_be_written(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./nowhere/log.jsonl}", a="")
+    _, out, err = command("run", path, stdin=CALL.decode())
+    assert json.loads(out)["outcome"] == "valid"
+    assert "callgate: the decision log cannot be written: " in err
+
+
+@pytest.mark.parametrize("to", ["stdout", "'-'"])
+def test_run_does_not_mix_the_log_with_its_verdicts(command: Command, tmp_path: Path, to: str) -> None:
+    path = deployment(tmp_path, head=f"default: allow\nlog: {{to: {to}}}", a="")
+    status, out, err = command("run", path, stdin=CALL.decode())
+    assert (status, out) == (2, "")
+    assert err.startswith(f"callgate: {path}:2: `log.to`: ")
+    status, out, _ = command("run", path, "--no-log", stdin=CALL.decode())
+    assert (status, len(out.splitlines())) == (0, 1)
+
+
+def test_run_writes_to_the_log_of_the_deployment_unless_told_not_to(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./log.jsonl}", a="")
+    assert command("run", path, "--no-log", stdin=CALL.decode())[0] == 0
+    assert not (tmp_path / "log.jsonl").exists()
+    assert command("run", path, stdin=CALL.decode())[0] == 0
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
+    status, _, err = command("run", "--no-log", stdin=CALL.decode())
+    assert (status, err) == (2, "callgate: --no-log: only a deployment has a log\n")
+
+
+def test_run_takes_other_tools_than_the_deployment_states(command: Command, tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="")
+    (tmp_path / "other.json").write_text('{"other": {}}')
+    _, out, _ = command("run", path, "--tools", tmp_path / "other.json", stdin=CALL.decode())
+    assert json.loads(out)["code"] == "unknown-tool"
 
 
 # diff
@@ -267,12 +380,14 @@ def test_diff_shows_statements_and_what_is_newly_let_through_first(command: Comm
         '- deny "no" when /path under "/etc" # read',
         '+ deny "no etc" when /path under "/etc/x" # read',
         "",
-        "denied → valid: read (newly let through)",
+        "denied → valid: read, line 2",
         "  was: denied no by read:deny",
         "  is:  valid",
-        "for another reason: read (other reason)",
+        '  for: {"path": "/etc/a"} (newly let through)',
+        "for another reason: read, line 3",
         "  was: denied no by read:deny",
         "  is:  denied no etc by read:deny",
+        '  for: {"path": "/etc/x/a"} (other reason)',
     ]
     assert err == "4 calls: 2 decided differently\n"
 
@@ -304,14 +419,14 @@ def test_diff_puts_what_is_let_through_first_and_then_what_is_asked(command: Com
     lines = [json.dumps({"tool": "read", "arguments": each}) for each in sent]
     Path(calls).write_text("\n".join(lines))
     _, out, _ = command("diff", path, other, "--calls", calls, "--tools", tmp_path / "tools.json")
-    heads = [line for line in out.splitlines() if line.endswith(": read")]
+    heads = [line for line in out.splitlines() if ": read, line" in line]
     assert heads == [
-        "denied → valid: read",
-        "denied → asked: read",
-        "asked → valid: read",
-        "valid → denied: read",
-        "asked → denied: read",
-        "repaired → unrepairable: read",
+        "denied → valid: read, line 5",
+        "denied → asked: read, line 4",
+        "asked → valid: read, line 3",
+        "valid → denied: read, line 1",
+        "asked → denied: read, line 2",
+        "repaired → unrepairable: read, line 7",
     ]
 
 
@@ -391,10 +506,107 @@ def test_diff_reads_deployments_and_decision_logs(command: Command, tmp_path: Pa
     file.write_text("".join(json.dumps(each) + "\n" for each in log) + '{"time": "torn')
     status, out, err = command("diff", old, new, "--calls", file)
     assert status == 1
-    assert "repaired → denied: read (2)" in out
+    assert "repaired → denied: read, line 2\n" in out
+    assert '  for: {"fp": "/b"} (2)\n' in out
     assert "1 line skipped: no call (syntax)" in err
     assert "1 line skipped: the log holds no values of it" in err
     assert "1 line skipped: a note of the log itself" in err
+
+
+def test_diff_groups_what_differs_alike_and_hides_no_group(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path)
+    many = [{"tool": "read", "arguments": {"path": f"/etc/{n}"}} for n in range(1000)]
+    other = {"id": 7, "tool": "read", "arguments": {"path": "/etc/x/a"}}
+    Path(calls).write_text("".join(json.dumps(each) + "\n" for each in [*many, other]))
+    _, out, err = command("diff", old, new, "--calls", calls)
+    assert out.splitlines()[3:] == [
+        "denied → valid: read, 1000 calls: lines 1, 2, 3, 4, 5, …",
+        "  was: denied no by read:deny",
+        "  is:  valid",
+        '  for: {"path": "/etc/0"}',
+        "for another reason: read, line 1001",
+        "  was: denied no by read:deny",
+        "  is:  denied no etc by read:deny",
+        '  for: {"path": "/etc/x/a"} (7)',
+    ]
+    assert err == "1001 calls: 1001 decided differently\n"
+    found = json.loads(command("diff", old, new, "--calls", calls, "--format", "json")[1])
+    assert [each["line"] for each in found["calls"]] == list(range(1, 1002))
+    assert (found["calls"][0]["id"], found["calls"][-1]["id"]) == (None, 7)
+    assert found["calls"][0]["old"]["by"] == ["read:deny"]
+    assert (found["judged"], found["skipped"]) == (1001, {})
+
+
+def test_diff_shows_the_arguments_that_are_let_through_otherwise(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path, "tool read { alias /path from fp }", "tool read { alias /p from fp }")
+    _, out, _ = command("diff", old, new, "--calls", calls)
+    assert "other arguments: read, line 4\n" in out
+    assert '  was: repaired by read:alias:/path {"path": "/b"}\n' in out
+    assert '  is:  repaired by read:alias:/p {"p": "/b"}\n' in out
+
+
+STATEFUL = """tool login {
+  deny "no root" when /password == "toor"
+  deny "guests" when context.role == "guest"
+  deny "wait" when not after read
+}
+tool read { deny "no" when /path == "/etc" }"""
+
+
+def test_diff_says_what_a_log_cannot_replay(command: Command, tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ./log.jsonl, values: true, mask: [/password]}"
+    path = deployment(tmp_path, head=head, a=STATEFUL)
+    (tmp_path / "tools.json").write_text('{"login": {}, "read": {}}')
+    with callgate.load(path) as engine:
+        session = engine.session(context={"role": "owner"})
+        assert session.call("read", {"path": "/"}, call_id="1").outcome.value == "valid"
+        assert session.result("1", "x") is None
+        assert session.call("login", {"password": "ok"}, call_id="2").outcome.value == "valid"
+        assert session.call("login", {"password": "toor"}, call_id="3").reason == "no root"
+        assert engine.check_text("login", '{"a": {"password": "ok"}}').outcome.value == "denied"
+    file = tmp_path / "log.jsonl"
+    status, out, err = command("diff", path, path, "--calls", file)
+    assert (status, out) == (0, "")
+    assert err.splitlines() == [
+        "4 calls: 0 decided differently",
+        "2 calls: OLD decides otherwise than the log says (masks, session, context, or other rules then)",
+        "3 calls: a mask hides values, and what rules decide by them is not seen",
+    ]
+    found = json.loads(command("diff", path, path, "--calls", file, "--format", "json")[1])
+    assert (found["judged"], found["otherwise_than_logged"], found["masked"]) == (4, 2, 3)
+
+
+def test_diff_counts_what_it_skips(command: Command, tmp_path: Path) -> None:
+    old, new, calls = sides(tmp_path)
+    Path(calls).write_text('{"outcome": "valid", "tool": "read"}\n[]\n')
+    found = json.loads(command("diff", old, new, "--calls", calls, "--format", "json")[1])
+    assert found["skipped"] == {"the log holds no values of it": 1, "no call (fields)": 1}
+
+
+def test_diff_reads_past_a_lock_and_says_so(command: Command, tmp_path: Path) -> None:
+    old = deployment(tmp_path / "old", head="default: allow\nlock: required", a=OLD)
+    new = deployment(tmp_path / "new", head="default: allow\nlock: required", a=OLD)
+    assert command("lock", old)[0] == command("lock", new)[0] == 0
+    assert command("diff", old, new) == (0, "", "")
+    write(tmp_path, {"new/rules/a.gate": NEW, "new/rules/b.gate": "tool x { allow }"})
+    status, out, err = command("diff", old, new)
+    assert (status, "+ deny " in out, "+ allow # x" in out) == (1, True, True)
+    said = f"callgate: {new} is kept from loading by its lock, and is read all the same\n"
+    assert err == said
+    assert command("diff", new, old)[2] == said
+    assert command("status", new)[0] == 1
+    (new.parent / "callgate.lock").unlink()
+    assert command("diff", old, new) == (status, out, said)
+    write(tmp_path, {"new/rules/a.gate": "tool {"})
+    status, _, err = command("diff", old, new)
+    assert (status, "a.gate:1" in err) == (2, True)
+
+
+def test_a_folder_with_a_deployment_and_no_rules_names_it(command: Command, tmp_path: Path) -> None:
+    old = deployment(tmp_path / "old", a=OLD)
+    status, _, err = command("diff", old.parent, old)
+    assert status == 2
+    assert err == f"callgate: {old.parent}: the folder holds no *.gate file; did you mean `{old}`?\n"
 
 
 @pytest.mark.parametrize(

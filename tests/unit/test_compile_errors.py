@@ -223,3 +223,27 @@ def test_every_code_that_is_raised_has_a_page() -> None:
                 raised |= set(re.findall(r'"(G[0-9]{3})"', path.read_text("utf-8")))
     assert raised - set(CODES) == set()
     assert set(CODES) - raised == set()
+
+
+def test_values_in_the_place_of_those_of_let_are_checked_as_they_are() -> None:
+    text = 'let v = "/"\ntool read { deny "no" unless /path under v\ndeny "so" when /other under v }'
+    assert callgate.compile(text, lets={"v": "/srv"})
+    with pytest.raises(callgate.RuleFileError) as caught:
+        callgate.compile(text, lets={"v": 5}, file="a.gate")
+    (found,) = caught.value.diagnostics  # once, however many conditions use it
+    assert (found.code, found.file) == ("G309", "<let v>")
+    assert found.help == "let it be a text; a.gate:2 uses it"
+
+
+def test_a_family_of_a_pack_is_named_with_the_pack() -> None:
+    with pytest.raises(callgate.RuleFileError) as caught:
+        callgate.compile("use kimi\ntool read { alias /n from m for kimi }")
+    (found,) = [each for each in caught.value.diagnostics if "`kimi`" in each.message]
+    assert (found.code, found.help) == ("G106", "did you mean `kimi/kimi`?")
+
+
+def test_of_several_given_values_the_wrong_one_is_named() -> None:
+    text = 'let a = "/"\nlet b = "/"\ntool read {\n  deny "no" unless /path under a or /path under b\n}'
+    with pytest.raises(callgate.RuleFileError) as caught:
+        callgate.compile(text, lets={"a": "/srv", "b": 5})
+    assert [each.file for each in caught.value.diagnostics] == ["<let b>"]

@@ -153,6 +153,9 @@ def test_tools_and_hooks_of_the_host(tmp_path: Path) -> None:
             "tools cannot be",
         ),
         ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "there is no pack `nowhere`"),
+        ({"deployment.yaml": "default: allow\npacks: [nowhere]"}, "write its path (`./nowhere.gate`), or"),
+        ({"deployment.yaml": "default: allow\nrules: [rules]", "rules/a.gate": ""}, "write `rules/*.gate`"),
+        ({"deployment.yaml": "default: allow\ncwd: /a\nlet: {cwd: /b}"}, "`let.cwd` is said by `cwd`, too"),
         ({"deployment.yaml": "default: allow\npacks: [./nowhere.gate]"}, "nowhere.gate"),
         ({"deployment.yaml": "default: allow\nlet: {nobody: 3}"}, "no file has a `let` of this name"),
         ({"deployment.yaml": "default: allow\nstate: mysql://x"}, "`state` cannot be used"),
@@ -223,6 +226,39 @@ tool read {
     path.write_text(path.read_text().replace(f"packs: ['{packs}']", ""))
     codes = {each.code for each in refused(path).diagnostics}
     assert codes == {"G106", "G107", "G114", "G304"}  # without it they are wrong
+
+
+GIVEN = """let v = %s
+tool read {
+  deny "no" %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "test", "value", "code", "message"),
+    [
+        ('"/"', "unless /path under v", "${NOBODY:-}", "G309", "`v` is no text"),
+        ('"/"', "unless /path under v", "5", "G309", "`v` is no text"),
+        ('"/"', "unless /path under v", "~/x", "G309", "nothing is certain to be under `~/x`"),
+        ('"x"', "when /path matches v", "'(unclosed'", "G308", "not a regular expression"),
+        ('["a"]', "when /path in v", "5", "G307", "`v` is no list"),
+        ('["a"]', "when /path in v", "[1, 2]", "G310", "nothing in this list is ever equal to `/path`"),
+    ],
+)
+def test_a_given_value_is_checked_as_the_let_that_it_replaces(
+    tmp_path: Path, own: str, test: str, value: str, code: str, message: str
+) -> None:
+    rules = GIVEN % (own, test)
+    path = deployment(tmp_path, head=f"default: deny\nlet:\n  x: 1\n  v: {value}", a="let x = 1", b=rules)
+    if code == "G310":
+        with callgate.load(path) as engine:
+            (found,) = engine.warnings
+    else:
+        (found,) = refused(path).diagnostics
+    assert (found.code, found.file, found.span.line) == (code, str(path), 4)
+    assert message in found.message
+    assert f"{tmp_path / 'rules/b.gate'}:3 uses it" in found.help
 
 
 @pytest.mark.parametrize("path", [3, None, b"x"])
@@ -371,6 +407,8 @@ def test_without_keep_last_good_nothing_is_allowed_until_it_is_mended(tmp_path: 
         verdict = engine.check("read", {"path": "/a"})
         assert (verdict.outcome.value, verdict.engine) == ("denied", engine.digest)
         assert "could not be loaded" in (verdict.reason or "")
+        assert "again" not in (verdict.retry_message or "")
+        assert "it may pass then" in (verdict.retry_message or "")
         write(tmp_path, {"rules/a.gate": GOOD})
         assert engine.reload().digest == good
         assert engine.check("read", {"path": "/a"}).allowed
@@ -399,9 +437,6 @@ def test_whatever_was_wrong_is_looked_at_again_until_it_is_mended(tmp_path: Path
         (tmp_path / "own.gate").unlink()
         assert engine.refresh().error
         write(tmp_path, {"own.gate": own})
-        assert engine.refresh().error is None
-        engine.set_tools({"read": {"type": 3}})
-        assert engine.status.error
         assert engine.refresh().error is None
 
 
@@ -588,14 +623,31 @@ def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp
         assert engine.check("list", {}).allowed
 
 
-@pytest.mark.parametrize("tools", [3, {"a": {"type": 3}}, [{"x": 1}]])
+@pytest.mark.parametrize(
+    "tools",
+    [
+        3,
+        {"a": {"type": 3}},
+        [{"x": 1}],
+        [{"name": "a", "input_schema": {}}, {"type": "a"}],
+    ],
+)
 def test_tools_that_are_none_change_nothing(tmp_path: Path, tools: Any) -> None:
     with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
         before = engine.engine
-        assert engine.set_tools(tools).error
+        with pytest.raises(callgate.SchemaError):
+            engine.set_tools(tools)
         assert engine.engine is before
-        engine.notice(True)
-        assert engine.status.error is None
+        assert engine.reload().error is None
+        assert engine.engine.tools == before.tools
+    with pytest.raises(callgate.SchemaError):
+        callgate.load(tmp_path / "deployment.yaml", tools=tools)
+
+
+def test_of_a_schema_that_is_none_the_tool_and_the_place_are_named(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine, pytest.raises(callgate.SchemaError) as caught:
+        engine.set_tools({"read": SCHEMA, "list": {"properties": {"all": {"type": "bool"}}}})
+    assert str(caught.value).startswith("the schema of `list`: `/properties/all/type`: ")
 
 
 # Sessions
@@ -928,6 +980,22 @@ def test_packs_that_cannot_be_used_leave_the_last_good_set(
         assert (status.digest, status.failures) == (good, 1)
 
 
+@pytest.mark.parametrize("given", ["cwd: sub", "let: {cwd: sub}"])
+def test_a_cwd_that_does_not_fit_is_marked_where_it_is_given(tmp_path: Path, given: str) -> None:
+    rules = 'let cwd = ["/"]\ntool read { deny "x" when /path in cwd }'
+    path = deployment(tmp_path, head=f"default: deny\n{given}", a=rules)
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.file, found.span.line) == ("G307", str(path), 2)
+
+
+def test_a_pack_that_cannot_be_used_is_marked_in_the_list(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\npacks: [common, ./a, ./a.gate, nowhere]", a=GOOD)
+    (tmp_path / "a").mkdir()
+    found = refused(path).diagnostics
+    assert [(each.span.line, each.span.column) for each in found] == [(2, 17), (2, 22), (2, 32)]
+    assert [each.code for each in found] == ["G509", "G505", "G509"]
+
+
 def test_a_deployment_can_be_closed_twice_and_still_gives_verdicts(tmp_path: Path) -> None:
     engine: Deployment = callgate.load(deployment(tmp_path, a=GOOD))
     engine.close()
@@ -1172,6 +1240,64 @@ def test_a_handler_of_the_programs_log_may_load_again(tmp_path: Path) -> None:
         finally:
             logging.getLogger("callgate").removeHandler(handler)
         assert len(statuses) == 1
+
+
+def test_warnings_are_told_once_for_a_set(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "callgate")
+
+    def told() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+
+    rules = tmp_path / "rules/a.gate"
+    with callgate.load(deployment(tmp_path, a="tool raed { allow }")) as engine:
+        said = (
+            f"{rules}:1: there is no tool `raed`, so what is said of it never applies (did you mean `read`?)"
+        )
+        assert engine.status.warnings == (said,)
+        assert len(told()) == 1
+        assert said in told()[0]
+        engine.reload()
+        assert len(told()) == 1
+        rules.write_text("tool raed { alias /path from x }")
+        engine.reload()
+        assert len(told()) == 2
+        rules.write_text(GOOD)
+        assert engine.reload().warnings == ()
+        assert len(told()) == 2
+
+
+def test_the_end_of_a_failure_is_told_as_loudly_as_the_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "callgate")
+    path = deployment(tmp_path, a=GOOD)
+    with callgate.load(path) as engine:
+        for rules in (GOOD, "tool", GOOD, GOOD):
+            (tmp_path / "rules/a.gate").write_text(rules)
+            engine.reload()
+    assert [each.levelname for each in caplog.records] == ["INFO", "WARNING", "WARNING", "INFO"]
+    assert f"{path}: loaded, " in caplog.records[2].getMessage()
+
+
+def test_an_error_comes_before_the_warnings(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        past = 'disable repair.enum-case because "x" until 2020-01-01'
+        (tmp_path / "rules/a.gate").write_text(f"{past}\ntool read {{ alow }}")
+        error = engine.reload().error or ""
+    assert error.startswith("error[G101]")
+    assert "warning[G108]" in error
+
+
+def test_a_session_stays_on_the_store_that_it_began_with(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nstate: sqlite:///one.db", a=GOOD)
+    with callgate.load(path) as engine:
+        session = engine.session("one")
+        session.user()
+        path.write_text(path.read_text().replace("one.db", "two.db"))
+        assert engine.reload().error is None
+        assert session.call("read", {"path": "/a"}, call_id="1").allowed
+        with pytest.raises(callgate.StoreError):
+            engine.session("one").call("read", {"path": "/a"}, call_id="2")
 
 
 def test_another_store_after_a_reload(tmp_path: Path) -> None:

@@ -300,6 +300,25 @@ def test_the_command_of_a_shell_decides() -> None:
     assert turn.accepts("completion")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/30/10/ a.cfg && pytest -q",
+        "cp bak.cfg a.cfg && npm run build",
+        "git checkout -- a.cfg; git add -A",
+        "make > a.cfg",
+        "cd /repo && sed -i s/30/10/ a.cfg && pytest -q",
+    ],
+)
+def test_what_a_chain_names_is_owed_though_it_may_change_more(command: str) -> None:
+    turn = Turn(claim_surface=["a.cfg", "b.cfg"])
+    turn.call("bash", {"command": command}, "3 passed")
+    turn.read("b.cfg", "x = 1")
+    assert [each.removeprefix("/repo/") for each in turn.now.owed] == ["a.cfg"]
+    turn.read("a.cfg", "timeout=10")
+    assert turn.accepts("completion")
+
+
 def test_a_read_that_started_before_a_change_ended_shows_nothing_of_it() -> None:
     turn = Turn()
     session = turn.session

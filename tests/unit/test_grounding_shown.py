@@ -618,6 +618,44 @@ def test_what_says_nothing_beside_a_command(beside: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        (["bash", "-lc", "COMMAND"], True),
+        (["/bin/zsh", "-c", "COMMAND"], True),
+        (["rm", "-rf", "COMMAND"], False),
+        (["python3", "x.py", "COMMAND"], False),
+        (["./bash", "-c", "COMMAND"], False),
+        (["bash", "x", "COMMAND"], False),
+        (["bash", "-c", "COMMAND", "x"], False),
+        ([["bash"], "-c", "COMMAND"], False),
+        ([{"x": 1}, {}, "COMMAND"], False),
+    ],
+)
+def test_a_command_in_a_list_is_all_that_runs_behind_a_shell_alone(line: list[Any], plain: bool) -> None:
+    rules = """ground {
+      reads read; mutates edit; shell bash /command/2; require p before completion
+      signal p from bash when runs(/command/2, "pytest")
+    }"""
+
+    def turn(command: str, result: Any) -> Turn:
+        turn = Turn(rules, tools=None)
+        turn.call("edit", EDIT)
+        turn.call("bash", {"command": [command if each == "COMMAND" else each for each in line]}, result)
+        return turn
+
+    assert (turn("cat a.cfg", "timeout=30").now.owed == ()) is plain
+    assert (turn("pytest -q", {"exit_code": 0}).now.missing_signals == ()) is plain
+
+
+def test_a_command_behind_two_options_of_a_shell_in_a_list() -> None:
+    rules = "ground { reads read; mutates edit; shell bash /command/3 }"
+    for line in (["sh", "-l", "-c"], ["rm", "-l", "-c"], ["sh", "-c", "-l"], ["sh", "-c", "x"]):
+        turn = Turn(rules, tools=None)
+        turn.call("bash", {"command": [*line, "ls"]})
+        assert turn.accepts("none") is (line == ["sh", "-l", "-c"])
+
+
+@pytest.mark.parametrize(
     "result",
     [
         "Exit code: 1\nx",

@@ -133,7 +133,7 @@ def test_check_says_what_differs_and_writes_nothing(go: Go, packs: Path, tmp_pat
     for code, what in (("G516", "`team` 1.3.0"), ("G513", "read.json"), ("G514", "more.gate")):
         assert f"error[{code}]" in out
         assert what in out
-    assert "run `callgate lock`" in out
+    assert out.count("run `callgate lock --packs ./acme-rules`") == 3
     assert (tmp_path / "callgate.lock").read_bytes() == before
     assert go("lock", "--packs", "./acme-rules")[0] == 0
     assert go("lock", "--packs", "./acme-rules", "--check")[0] == 0
@@ -333,6 +333,19 @@ def test_names_and_versions_that_packages_cannot_have_are_refused(
     assert (status, out) == (2, "")
     assert said in err
     assert not (tmp_path / "dist").exists()
+
+
+@pytest.mark.parametrize(
+    "broken", [None, 'pack x "1.0.0"\ntool {', 'pack x "1.0.0"\ntool t { alias /a form b }']
+)
+def test_packs_with_errors_are_not_asked_for_a_version(go: Go, tmp_path: Path, broken: str | None) -> None:
+    (tmp_path / "folder").mkdir()
+    if broken is not None:
+        (tmp_path / "folder/x.gate").write_text(broken)
+    status, out, err = go("pack", "build", "folder")
+    assert (status, out, "error[" in err, "--version" in err) == (1, "", True, False)
+    assert err.endswith("callgate: the packs have errors, so no wheel was made\n")
+    assert "distribution" in go("pack", "build", "folder", "--name", "a b")[2]
 
 
 def test_packs_of_several_versions_need_one_for_the_wheel(go: Go, packs: Path) -> None:

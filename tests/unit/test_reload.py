@@ -407,6 +407,35 @@ def test_watch_true_watches(tmp_path: Path) -> None:
         assert within(10, lambda: says(engine, "second"))
 
 
+def test_the_settings_begin_and_end_a_watch_but_not_one_that_the_host_wants(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=rule("first"))
+    off = path.read_text()
+    on = off.replace("quiet-ms: 10", "quiet-ms: 10, watch: true")
+
+    def watching() -> int:
+        return sum(each.name == "callgate-watch" for each in threading.enumerate())
+
+    before = watching()
+    path.write_text(on)
+    with callgate.load(path) as engine:
+        assert watching() == before + 1
+        put(path, off)
+        assert within(10, lambda: watching() == before)
+        path.write_text(on)
+        engine.reload()
+        assert watching() == before + 1
+        assert engine.watch().alive
+        path.write_text(off)
+        engine.reload()
+        time.sleep(0.6)
+        assert engine.watch().alive
+    path.write_text(off)
+    with callgate.load(path, watch=False) as engine:
+        path.write_text(on)
+        engine.reload()
+        assert watching() == before
+
+
 @pytest.mark.parametrize(
     ("folder", "polled"),
     [

@@ -134,7 +134,20 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\nlog: {}", "G703", 2, "`log.to` must be stated", "add `to: …`"),
         ("default: deny\nlog: {to: x, values: yes}", "G704", 2, "must be `true` or `false`", ""),
         ('default: deny\nreload: {watch: "true"}', "G704", 2, "must be `true` or `false`", ""),
-        ("default: deny\ncwd: srv", "G704", 2, "must be an absolute path", ""),
+        ("default: deny\npacks: {type: x}", "G704", 2, "must be a list", "write `packs: [shipped]`"),
+        ("default: deny\npacks: shipped", "G704", 2, "must be a list", "write `packs: [shipped]`"),
+        ("default: deny\nrules: ['']", "G704", 2, "must be some text", "write `rules: [./rules/*.gate]`"),
+        ("default: deny\nlock: 3", "G704", 2, "must be `required`", ""),
+        ("default: deny\nrules: [3]", "G704", 2, "must be text", "put it in quotes"),
+        ("default: deny\nrules: [[3]]", "G704", 2, "must be text", "write `rules: [./rules/*.gate]`"),
+        ("default: deny\nlog: x.jsonl", "G704", 2, "must be a map", "write `log: {to: ./decisions.jsonl}`"),
+        ("default: deny\nreload: true", "G704", 2, "must be a map", "write `reload: {watch: true}`"),
+        ("default: deny\nmodels: {a: }", "G704", 2, "`models.a` must be text", "write `models: {"),
+        ("default: deny\nlet: {'': 1}", "G704", 2, "a name in `let` must be text", "write `let: {"),
+        ("default: deny\nstate: gate.db", "G704", 2, "no kind of store", "`sqlite:///gate.db`"),
+        ("default: deny\nlimits: {depth: ${D:-12}}", "G701", 2, "no YAML", 'in quotes: `"${NAME}"`'),
+        ("default: deny\nlimits: {depth: '${D:-x}'}", "G704", 2, "from `${D}` must be a whole number", ""),
+        ("default: deny\nwhy: ${D:-12}", "G704", 2, "`why` from `${D}` must be", "put it in quotes"),
         ("default: deny\ntools: ''", "G704", 2, "`tools` must be the path of", ""),
         ("default: deny\nlet: 3", "G704", 2, "`let` must be a mapping of names to values", ""),
         ("default: deny\ndefault: allow", "G701", 2, "`default` stands twice", "keep one"),
@@ -210,8 +223,31 @@ def test_a_file_of_a_store_is_relative_to_the_folder_of_the_deployment(written: 
     assert settings.state == url
 
 
-def test_a_number_in_quotes_for_a_setting_that_wants_one() -> None:
-    assert read('default: deny\nlimits: {depth: "${DEPTH}"}', DEPTH="7").limits.depth == 7
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_variable_in_quotes_is_text_but_for_a_setting_that_wants_a_number(quote: str) -> None:
+    quoted = f"{quote}${{SEVEN}}{quote}"
+    assert read(f"default: deny\nlimits: {{depth: {quoted}}}", SEVEN="7").limits.depth == 7
+    found = read(f"default: deny\nwhy: {quoted}\nmodels: {{a: {quoted}}}\nrules: [{quoted}]", SEVEN="7")
+    assert (found.why, found.models, found.rules) == ("7", {"a": "7"}, ("7",))
+    assert read(f"default: deny\nreload: {{watch: {quoted}}}", SEVEN="true").watch is True
+
+
+@pytest.mark.parametrize(
+    ("written", "cwd"),
+    [
+        ("/srv/../x", "/srv/../x"),
+        ("project", "/srv/project"),
+        ("..", "/"),
+        ("~/x", "/home/me/x"),
+        ("C:\\x", "C:\\x"),
+        ("\\\\host\\share", "\\\\host\\share"),
+    ],
+)
+def test_a_relative_cwd_is_of_the_folder_of_the_deployment(
+    monkeypatch: pytest.MonkeyPatch, written: str, cwd: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert read(f"default: deny\ncwd: {written}").cwd == cwd
 
 
 @pytest.mark.parametrize(

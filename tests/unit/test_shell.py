@@ -414,6 +414,76 @@ def test_where_a_shell_ends_a_quoted_text_elsewhere_it_mutates() -> None:
     none_mutates("grep $'\\t' a", "echo $'a\\\\' b", "cat a$'b'")
 
 
+def test_a_keyword_behind_the_end_of_a_condition_mutates() -> None:
+    # bash and zsh need no `;` before it; zsh's short `if [[ a ]] COMMAND` has none at all.
+    all_mutate(
+        "if false; then [[ x ]] else touch f ]]; fi",
+        "for i in 1; do if false; then ! [[ x ]] else touch f ]]; fi; done",
+        "if false; then time [[ x ]] else touch f ]]; fi",
+        "if [[ a ]] { touch f } elif [[ x ]]; then ls; fi",
+        "if [[ a ]] touch f ]]\nthen ls; fi",
+        "[[ a ]] ]]",
+        "[ a ] ]",
+    )
+    none_mutates("[[ -f a ]] && cat a", "if [[ a == ']]' ]]; then ls; fi", "time [[ a ]]", "grep ]] a")
+
+
+def test_what_a_shell_calls_an_error_mutates_where_it_would_go_on_with_the_next_line() -> None:
+    # At a prompt, or read from a file, zsh and BusyBox do.
+    more = "'x\ntouch f\n'"
+    all_mutate(
+        f"[[ a b ]] && cat {more}",
+        f"[[ -f = a ]] && cat {more}",
+        f"[[ -Q a ]] && cat {more}",
+        f"[[ a 2>&1 ]]; cat {more}",
+        "[[ a 2>&1 \\\n touch f ]]",
+        f"! ! cat {more}",
+        f"ls |& cat {more}",
+        f"cat <<<a {more}",
+        f"ls >& /dev/null {more}",
+    )
+    none_mutates(
+        f"! cat {more}", f"[[ -f a ]] && cat {more}", f"[[ ! a = b* ]]; cat {more} 2>&1", f"ls | cat {more}"
+    )
+    none_mutates(
+        "[[ a -nt b ]]",
+        "[[ '-f' ]]",
+        "[[ ! -d a ]]",
+        "[[ x == a* ]]",
+        "ls |& cat",
+        "cat <<< a",
+        "ls >& /dev/null",
+    )
+
+
+def test_a_brace_that_nothing_opened_mutates() -> None:
+    # zsh closes a group there.
+    all_mutate(
+        "{ echo a } always { touch f; }",
+        "{ echo a} always { touch f; }",
+        "{ cat <a} always { touch f; }",
+        "{ echo {a}} always { touch f; }",
+        "{ echo {a}b} always { touch f; }",
+        "{ echo ''} always { touch f; }",
+        '{ echo "{"} always { touch f; }',
+        "{ echo \\{a} always { touch f; }",
+        "{ echo \\\\} always { touch f; }",
+        "{ echo a$?} always { touch f; }",
+        "for i in a } always { touch f; }; do ls; done",
+        "ls }",
+        "cat < }",
+    )
+    none_mutates("cat x{a,{b,c}}d", "echo {}", "echo {", "git show stash@{0} HEAD@{1}", 'ls "./${HOME}"')
+    none_mutates(
+        "{ ls; }",
+        "{ { ls; }; } 2>&1",
+        "{ ls; }>/dev/null",
+        "echo \\} '}' \"}\" a\\}",
+        "find . | xargs -I{} cat {}/x",
+    )
+    none_mutates("awk '{print $1}' a", "rg 'a{2}}' a", 'cat "a}"')
+
+
 def test_where_a_shell_reads_a_redirection_in_another_way_it_mutates() -> None:
     # dash: a background job and another command; dash and zsh: an operand `10`; zsh and BusyBox: a file `1-`.
     all_mutate("echo a &>/dev/null touch x", "&>/dev/null cat a", "cat a &>>/dev/null LANG=C b")
@@ -483,6 +553,17 @@ def test_options_are_read_as_the_program_reads_them() -> None:
     none_mutates("cat a | sort -R", "sort -u -- a", "sort -- -o")
     # gawk connects to a host where a file's name begins with /inet.
     all_mutate("awk 1 /inet/tcp/0/h/80", "awk '{print}' /inet4/tcp/0/h/80", "awk 'BEGIN{ARGV[1]=x}1'")
+    all_mutate("gawk 1 /{inet,x}/tcp/0/h/80", "gawk 1 /in{et,x}/tcp/0/h/80", 'awk 1 "/$X"')
+    all_mutate(
+        "for f in /inet/tcp/0/h/80; do gawk 1 $f; done",
+        'for f in /inet/tcp/0/h/80; do awk 1 "$f"; done',
+        "for f in inet/tcp/0/h/80; do awk 1 /$f; done",
+        'for f in a /{inet,x}/tcp/0/h/80; do awk 1 "$f"; done',
+        "for f in /in; do awk 1 ${f}et/tcp/0/h/80; done",
+        "awk 1 $'/inet/tcp/0/h/80'",
+        "gawk 1 a $'/in'et/tcp/0/h/80",
+    )
+    none_mutates("awk 1 /var/*.log", "awk 1 src/{a,b}", 'for f in a /b/*; do awk 1 "$f"; done')
 
 
 def test_what_a_prompt_takes_for_itself_mutates() -> None:
@@ -711,20 +792,51 @@ def test_which_program_runs(command: str, program: str, answer: bool | None) -> 
         ("timeout 5 touch ~/x", ("~/x",)),
         ("touch a && cat b && rm c", ("a", "c")),
         ("cat a", ()),
-        ("git checkout b", ()),
-        ("cd x && touch a", ()),
-        ("python fix.py > out", ()),
-        ("touch a; python x", ()),
-        ("rm *.py", ()),
-        ("touch $X", ()),
-        ("FOO=1 touch a", ()),
-        ("sed -i 's/a/b/w x' f", ()),
-        ("cp -t d a", ()),
-        ("ls | xargs rm a", ()),
+        ("cd x && cat a", ()),
+        ("touch a; cd x; ls", ("a",)),
+        ("cd /repo && sed -i s/a/b/ f && touch ~/x /y", ("/repo/f", "~/x", "/y")),
+        ("cd /repo && cat a | tee f", ("/repo/f",)),
     ],
 )
 def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> None:
-    assert targets(command) == names
+    assert targets(command) == (names, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("git checkout b", ()),
+        ("python fix.py > out", ("out",)),
+        ("touch a; python x", ("a",)),
+        ("sed -i s/a/b/ f && pytest -q 2>&1 | tee log", ("f", "log")),
+        ("pytest -q && git checkout -- a && npm ci", ("a",)),
+        ("rm *.py a", ()),
+        ("rm x*.py a", ("a",)),
+        ("touch $X", ()),
+        ("touch a $X", ()),
+        ("FOO=1 touch a", ("a",)),
+        ("sed -i 's/a/b/w x' f", ("f",)),
+        ("sed -i s/a/b/ f $(cat list)", ()),
+        ("cp -t d a", ()),
+        ("ls | xargs rm a", ()),
+        ("dd of=a $X", ("a",)),
+        ("touch a; uniq b # c", ("a",)),
+        ("touch a >&5; echo b <$X", ("a",)),
+        ("cd x && touch a", ("x/a",)),
+        ("cd /x/.. && touch a", ("/x/../a",)),
+        ("cd /x && touch ../a", ("/x/../a",)),
+        ("cd /x; touch a", ("/x/a",)),
+        ("cd /x && make; touch a", ("/x/a",)),
+        ("cd - && touch a /b", ("/b",)),
+        ("cd /x || touch a", ()),
+        ("touch a; cd x; touch b ~/c", ("a", "~/c")),
+        ("(cd x && touch a); touch /b", ("/b",)),
+        ("command cd x && touch a", ()),
+        ("touch 'a", ()),
+    ],
+)
+def test_what_a_mutating_command_names_when_it_may_change_more(command: str, names: tuple[str, ...]) -> None:
+    assert targets(command) == (names, True)
 
 
 @pytest.mark.parametrize(
@@ -853,6 +965,10 @@ def test_a_look_shows_whole_lines(command: str) -> None:
         "grep -r x < a",
         "sed p a -i",
         "sed -n l a",
+        "sed -n = a",
+        "sed -n '$=' a",
+        "sed '5=' a",
+        "cat a | sed -n '$='",
         "sed -n '1p;s/a/b/p' a",
         "sed -n -e 1p -e 'y/a/b/' a",
         "awk '{print}' a",

@@ -1,0 +1,453 @@
+"""Grounding: what results of real tools show, and what they only say around it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from ..turns import Turn
+
+RULES = "ground { reads look, search; mutates edit; shell bash /command }"
+EDIT = {"path": "a.cfg", "old_string": "timeout=10", "new_string": "timeout=30"}
+UNKNOWN = {"command": "sed -i s/10/30/ a.cfg"}  # changes a.cfg, nobody knows how
+
+
+def a_turn() -> Turn:
+    return Turn(RULES, tools=None)
+
+
+# Where a look looks
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        *({"sha": "abc123"}, {"version": 3}, {"revision_id": "r7"}, {"commitId": "abc"}, {"tag-name": "v1"}),
+        *({"project_id": "group/project"}, {"workspace": "other"}, {"sandbox_id": "x"}, {"pod": "web-1"}),
+        *({"snapshot": "s1"}, {"repoName": "x"}, {"branch_name": "main"}),
+    ],
+)
+def test_a_look_at_another_state_or_place_reads_another_file(beside: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg", **beside}, "timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "exec_dir",
+            "current_dir",
+            "base_dir",
+            "project_path",
+            "workspaceFolder",
+            "wd",
+            "working-directory",
+        ),
+        *("root_dir", "repo_path", "projectRoot"),
+    ],
+)
+def test_a_folder_of_a_command_by_any_of_its_names(key: str) -> None:
+    for folder, owed in (("/other", ("a.cfg",)), ("/repo", ())):
+        turn = a_turn()
+        turn.call("edit", EDIT)
+        turn.call("bash", {"command": "cat a.cfg", key: folder}, "timeout=30")
+        assert turn.now.owed == owed
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"version": None, "tag": "", "ref": False},
+        {"file_path": "/repo/a.cfg", "offset": 1, "limit": 2000, "description": "x", "tags": ["x"]},
+        {"encoding": "utf-8", "start_line": 1, "explanation": "x", "mode": "slice"},
+    ],
+)
+def test_what_names_no_other_place_beside_a_path(beside: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", EDIT)
+    turn.call("look", {"path": "a.cfg", **beside}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("depth", [20, 26, 400])
+def test_a_file_in_very_many_folders_is_changed_with_each_of_them(depth: int) -> None:
+    turn = a_turn()
+    path = "top/" + "/".join(f"d{each}" for each in range(depth)) + "/a.cfg"
+    turn.call("edit", {**EDIT, "path": path})
+    turn.call("look", {"path": path}, "timeout=30")
+    assert turn.now.owed == ()
+    turn.call("bash", {"command": "rm -rf top"})
+    turn.call("look", {"path": "top"}, "files")
+    assert len(turn.now.owed) == 1
+
+
+# What a tool says around a file
+
+REMINDER = """
+<system-reminder>
+Whenever you read a file, think of the code and what it does: file, text, 0.
+</system-reminder>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("doc", "file", f"     1→doc = x\n{REMINDER}"),
+        ("doc", "file", f"{REMINDER}{REMINDER}     1→doc = x\n<system-reminder>\na file"),
+        ("doc", "file", {"content": [{"type": "text", "text": f"doc = x\n{REMINDER}"}]}),
+        ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
+        ("binary", "text", {"type": "text", "file": {"filePath": "/repo/a.cfg", "content": "*.svg binary"}}),
+        ("latin-1", "utf-8", {"content": "coding: latin-1", "encoding": "utf-8"}),
+        ("latin-1", "utf-8", json.dumps({"content": "coding: latin-1", "encoding": "utf-8"})),
+        ("net", "disk", {"content": "kept: net", "source": "disk", "lines": 1, "isError": False}),
+        ("latin-1", "utf-8", {"result": {"data": "coding: latin-1\n"}, "encoding": "utf-8"}),
+        ("html", "plain", {"contents": [{"uri": "file:///a.cfg", "mimeType": "text/plain", "text": "html"}]}),
+        ("res", "result", "Here's the result of running `cat -n` on /repo/a.cfg:\n     1\tres = 1\n"),
+        (
+            "body",
+            "content",
+            "IMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-2 of 3 total lines.\n"
+            "Action: To read more of the content, use `offset`.\n\n--- FILE CONTENT (truncated) ---\nbody: 1",
+        ),
+        ("doc", "file", "<path>/repo/a.cfg</path>\n<type>file</type>\n<content>\n1: doc\n\n(End of file)"),
+        ("doc", "file", "<file>\n00001| doc\n\n(End of file - total 1 lines)\n</file>"),
+        ("doc", "file", "[File: /repo/a.cfg (1 lines total)]\n1:doc"),
+        (
+            "doc",
+            "lines",
+            "doc\n... [12 lines truncated] ...\n(Showing lines 1-2 of 14. Use offset=3 to go on.)",
+        ),
+        ("doc", "lines", "File: `/repo/a.cfg`. Lines 1 to 1 (1 lines total): \ndoc"),
+        ("doc", "lines", "[Reading 1 lines from start (total: 1 lines, 0 remaining)]\n\ndoc"),
+    ],
+)
+def test_what_a_tool_says_around_a_file_shows_nothing(old: str, new: str, result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": old, "new_string": new, "replace_all": True})
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+FILE = 'a=1\nname = "b"\ntimeout=30\n'
+WRAPPED = json.dumps({"content": FILE, "encoding": "utf-8"})
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        FILE,
+        f'     1→a=1\n     2→name = "b"\n     3→timeout=30\n{REMINDER}',
+        [{"type": "text", "text": FILE}],
+        {"content": [{"type": "text", "text": "a=1"}, {"type": "text", "text": FILE}], "isError": False},
+        {"type": "text", "file": {"filePath": "/repo/a.cfg", "content": FILE, "numLines": 3, "startLine": 1}},
+        {"contents": [{"uri": "file:///a.cfg", "mimeType": "text/plain", "text": FILE}]},
+        {"content": [{"type": "resource", "resource": {"uri": "file:///a.cfg", "text": FILE}}]},
+        {"content": [], "structuredContent": {"result": FILE}},
+        {"title": "a.cfg", "output": FILE, "metadata": {"preview": "a=1"}},
+        {"lines": FILE.splitlines(), "total": 3, "text": "3 lines"},
+        {"type": "notebook", "cells": [{"cellType": "code", "source": FILE, "outputs": [{"text": "1"}]}]},
+        {"documents": [{"page_content": FILE, "metadata": {"source": "a.cfg"}}]},
+        {"lines": [{"number": each, "line": text} for each, text in enumerate(FILE.splitlines())]},
+        {"result": "success", "files": {"a.cfg": FILE}},
+        {"a.cfg": FILE},
+        {"data": {"a.cfg": FILE}},
+        FILE.splitlines(),
+        WRAPPED,
+        json.dumps({"content": FILE}, indent=2),
+        json.dumps({"result": FILE, "path": "a.cfg"}),
+        json.dumps({"file": {"content": FILE}}),
+        f"{WRAPPED}\n{REMINDER}",
+        json.dumps(FILE),
+        json.dumps(FILE.splitlines()),
+        json.dumps([{"type": "text", "text": FILE}]),
+        {"content": [{"type": "text", "text": WRAPPED}]},
+        [{"type": "text", "text": WRAPPED}],
+        '<file>\n00001| a=1\n00002| name = "b"\n00003| timeout=30\n\n(End of file - total 3 lines)\n</file>',
+        f'<files><file><path>a.cfg</path>\n<content lines="1-3">\n{FILE}</content>\n</file></files>',
+        f"Here's the result of running `cat -n` on /repo/a.cfg:\n{FILE}",
+    ],
+)
+def test_a_file_is_seen_however_a_tool_wraps_it(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": FILE})
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "result"),
+    [
+        ('"timeout": 30,', '{\n  "name": "b",\n  "timeout": 30,\n  "output": "dist"\n}\n'),
+        ('"b"', '[\n  "a",\n  "b"\n]\n'),
+        ('{"timeout": 30}', '{"timeout": 30}\n{"timeout": 40}\n'),
+        ('"source": ["x = 1"]', '{"cells": [{"cell_type": "code", "source": ["x = 1"]}], "metadata": {}}'),
+        ('"timeout": 30', '{"timeout": 30, "timeout": 31}'),
+        ('"timeout": 30', '{\n  "content": ["./src/*.html"],\n  "timeout": 30\n}\n'),
+        ('"prefix": "log"', '{\n  "Print": {\n    "prefix": "log",\n    "body": "console.log()"\n  }\n}\n'),
+        ("{% raw %}", "{% raw %}\n"),
+    ],
+)
+def test_a_file_of_json_is_no_answer_of_a_tool(new: str, result: str) -> None:
+    for shown in (result, {"content": result}, {"content": [{"type": "text", "text": result}]}):
+        turn = a_turn()
+        turn.call("edit", {"path": "a.json", "new_string": new})
+        turn.call("look", {"path": "a.json"}, shown)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
+        ("binary", "exit_code", [{"type": "text", "text": '{"stdout": "*.svg binary", "exit_code": 0}'}]),
+        ("doc", "file", f"doc = x\n{REMINDER}"),
+    ],
+)
+def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "old_string": old, "new_string": new})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"type": "text", "text": FILE}],
+        [{"type": "text", "text": json.dumps({"stdout": FILE, "exit_code": 0})}],
+        {"content": [{"type": "text", "text": json.dumps({"output": FILE})}], "isError": False},
+        {"result": {"stdout": FILE, "exit_code": 0}},
+        {"exit_code": 0, "out": FILE},
+    ],
+)
+def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": FILE})
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"type": "text", "text": "Error: no such file"}],
+        [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}],
+        {"content": [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}], "isError": False},
+    ],
+)
+def test_an_error_in_a_block_is_one(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_what_is_read_out_of_results_costs_linear_time() -> None:
+    def spent(result: Any) -> float:
+        turn = a_turn()
+        turn.call("edit", EDIT)
+        begun = time.process_time()
+        turn.call("look", {"path": "a.cfg"}, result)
+        return time.process_time() - begun
+
+    deep: Any = "x"
+    for _ in range(100_000):
+        deep = {"content": deep}
+    for each in (
+        "<system-reminder>",
+        "<file>",
+        " ",
+        "\n",
+        "[File: ",
+        '{"content":',
+        "<path>x",
+        "here's the result",
+    ):
+        assert spent(each * (500_000 // len(each))) < 1.0
+    assert spent([{"type": "text", "text": "x"}] * 100_000) < 1.0
+    assert spent(deep) < 1.0
+
+
+# Looks that show nothing at all
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("look", {"path": "a.cfg"}, ""),
+        ("look", {"path": "a.cfg"}, None),
+        ("look", {"path": "a.cfg"}, {"content": "", "encoding": "utf-8", "lines": 0}),
+        ("look", {"path": "a.cfg"}, {"files": []}),
+        ("look", {"path": "a.cfg"}, [{"type": "text", "text": ""}]),
+        ("look", {"path": "a.cfg"}, "<file>\n(End of file - total 0 lines)"),
+        ("bash", {"command": "cat a.cfg"}, {"stdout": "", "stderr": "", "interrupted": False}),
+        ("bash", {"command": "cat a.cfg"}, "Exit code: 0\nOutput:\n"),
+    ],
+)
+def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: Any, result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call(tool, arguments, result)
+    assert turn.now.owed == ("a change that named nothing",)
+
+
+@pytest.mark.parametrize("result", [30, False, {"on": True, "level": 30}, "timeout=30", {"content": "x"}])
+def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+# Searches that show no line
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("Found 1 file\na.cfg", "a.cfg", "/repo/a.cfg\n", "./a.cfg:1", "1", "3 matches", "Found 0 results."),
+        *("a.cfg:1\n\nFound 1 total occurrence across 1 file.", "No definitions found.", "No matches found"),
+        *(
+            "Found 1 match:\n---\nFile: a.cfg\n---",
+            "## a.cfg (2 matches)",
+            "- `a.cfg`: 2 matches",
+            "Total: 2",
+        ),
+        {"mode": "files_with_matches", "filenames": ["a.cfg"], "numFiles": 1},
+        {"mode": "count", "numFiles": 1, "filenames": [], "content": "a.cfg:1", "numMatches": 1},
+        '{"matches": ["a.cfg"]}',
+        {"content": [{"type": "text", "text": "Found 1 file\na.cfg"}]},
+    ],
+)
+def test_a_search_that_shows_no_line_is_no_look_into_the_file(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("search", {"pattern": "timeout", "path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("timeout=30", "7:timeout=30", "a.cfg:7:timeout=30", "Found 1 result.\n\na.cfg\n│----\n│timeout=30"),
+        'Found 1 match for pattern "timeout" in path "a.cfg":\n---\nFile: a.cfg\nL7: timeout=30\n---',
+        {"mode": "content", "numFiles": 0, "filenames": [], "content": "7:timeout=30", "numLines": 1},
+        {"matches": [{"file": "a.cfg", "line": 7, "text": "timeout=30"}]},
+        {"content": [{"type": "text", "text": "a.cfg\n  7: timeout=30"}]},
+    ],
+)
+def test_a_search_that_shows_a_line_is_a_look_into_the_file(result: Any) -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("search", {"pattern": "timeout", "path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+def test_a_file_of_one_name_is_read() -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, "a.cfg")
+    assert turn.now.owed == ()
+
+
+def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
+    turn = a_turn()
+    turn.call("bash", UNKNOWN)
+    begun = time.process_time()
+    for each in ("a.cfg:1\n", "found 1 ", "- " * 500 + "\n", "x:1" * 900 + "\n", "no " * 1_000 + "\n", " \n"):
+        turn.call("search", {"pattern": "x", "path": "a.cfg"}, each * (300_000 // len(each)))
+    assert time.process_time() - begun < 3.0
+
+
+# What went wrong
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "exec_command failed for `/bin/bash -lc 'cat a.cfg'`: CreateProcess",
+        "[The command has no new output after 10 seconds. You may wait longer]",
+        *("sandbox error: command was killed by a signal", "failed in sandbox: killed", "rejected by user"),
+        *("command rejected by user", "unsupported call: shell", "Blocked by hook: no", "Request was denied"),
+        "Tool result missing due to internal error",
+        "<persisted-output>\nOutput too large (1MB). Full output saved to: /x\n</persisted-output>",
+        *("cat: a.cfg: Input/output error", "cat: a.cfg: Stale file handle", "Operation not permitted"),
+        "bash: fork: retry: Resource temporarily unavailable\ntimeout=10",
+        *(
+            "Binary file a.cfg matches",
+            "grep: a.cfg: binary file matches",
+            "cat: a.cfg: Operation not permitted",
+        ),
+        "-bash: /usr/bin/cat: cannot execute binary file",
+        *(
+            "[Old tool result content cleared]",
+            "[Tool result omitted]",
+            "(Output truncated)",
+            "Skipped",
+            "Refused.",
+        ),
+        *("[Image content]", "The file is empty.", "Warning: the file exists but the contents are empty."),
+        *("This file is too large to read", "Access to path outside of the workspace is not allowed"),
+        *("The user chose not to allow this", "PreToolUse:Read hook denied", "Read operation was blocked"),
+        "size: 12\ncreated: Mon\nmodified: Mon\nisFile: true\npermissions: 644\n",
+        *("No source code definitions found.", "Found 0 results.", "Found no matches"),
+    ],
+)
+def test_a_look_that_went_wrong_is_none(result: str) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = a_turn()
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "#!/bin/sh\n# exec_command failed for x\necho 'command rejected by user'\n",
+        "# Errors\n\nInput/output error\nStale file handle\n[Old tool result content cleared]\n",
+        *(
+            "sandbox = error\nskipped\nrefused\n",
+            "sandbox:\n  on: true",
+            "The command is refused where it is long.",
+        ),
+        *("PreToolUse:\n  - hook", "No bugs found so far", "size: 12\ncolour: red"),
+        *("Blocked by the release of 2.0", "request.was_denied = True", "Skipped tests are counted."),
+        *("binary file formats\n", "Found 0 in the index: 3\n", "Operation not permitted is EPERM\n"),
+        *(
+            "image: nginx\n",
+            "Access to the list is in `list.py`.\n",
+            "operation: denied\n",
+            "Image content here",
+        ),
+        *("The command line\n\nThe file was denied.", "no_match found"),
+    ],
+)
+def test_a_file_that_speaks_of_what_went_wrong_is_read(result: str) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = a_turn()
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["Success: no issues found in 198 source files", "Found 0 warnings and 0 errors.", "No problems found"],
+)
+def test_a_check_that_found_nothing_shows_its_signal(result: str) -> None:
+    rules = """ground {
+      shell bash /command
+      signal p from bash when runs(/command, "mypy")
+      require p before completion
+    }"""
+    turn = Turn(rules, tools=None)
+    turn.call("bash", {"command": "mypy"}, result)
+    assert turn.now.missing_signals == ()
