@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, Severity, in_a_line, render_text
+from ..grammar.mistakes import MOST
 from ..rules.kind import Effect
 from .compiler import given_let
 from .definitions import Tools
@@ -32,6 +33,7 @@ from .loading import Checked, check_rules
 from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
 from .packs import Library
+from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
@@ -223,13 +225,14 @@ class _Building:
         """The rule files, each once, in the order of the patterns."""
         seen: set[str] = set()
         for number, pattern in enumerate(self.settings.rules):
+            names = [self._path(pattern)]
             if glob.has_magic(pattern):
-                names = self.files.matching(self._path(pattern, glob.escape(str(self.settings.folder))))
-            else:
-                names = [self._path(pattern)]
-            if not names:
-                self.whole = False
-                self._wrong("G706", f"no file fits `{pattern[:128]}`", "rules", number)
+                fitting = self.files.matching(str(self.settings.folder), os.path.expanduser(pattern))
+                names = list(fitting.files)
+                missing = () if names else (f"no file fits `{pattern[:128]}`",)
+                for fault in fitting.faults or missing:
+                    self.whole = False
+                    self._wrong("G706", fault, "rules", number)
             for name in names:
                 if os.path.realpath(name) in seen:
                     continue
@@ -269,10 +272,9 @@ class _Building:
         code = "G706" if error.code == "G505" else error.code
         self._wrong(code, str(error), *place, help=error.help or help)
 
-    def _path(self, name: str, folder: str | None = None) -> str:
-        """A path from the folder of the deployment, or from that folder as it is written in a pattern."""
-        home = str(self.settings.folder) if folder is None else folder
-        return os.path.normpath(os.path.join(home, os.path.expanduser(name)))
+    def _path(self, name: str) -> str:
+        """A path from the folder of the deployment."""
+        return absolute(os.path.join(self.settings.folder, os.path.expanduser(name)))
 
     def _settled(self, rules: RuleSet, tools: Any) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""
@@ -326,4 +328,7 @@ def _is_own(each: Diagnostic) -> bool:
 def _error(found: list[Diagnostic], texts: Mapping[str, str]) -> DeploymentError:
     """Everything that was found, with the errors, which are why it does not load, before the warnings."""
     found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
-    return DeploymentError(tuple(found), render_text(found, texts))
+    text = render_text(found[:MOST], texts)
+    if len(found) > MOST:  # a log gets it as one line
+        text += f"\nand {len(found) - MOST} more"
+    return DeploymentError(tuple(found), text)

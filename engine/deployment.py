@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from .loading import check_host
 from .log import DecisionLog, LogCounts
 from .logs import Logs
 from .metrics import Metrics
+from .patterns import absolute
 from .readings import Readings
 from .settings import Settings
 from .stores import store_name
@@ -145,13 +147,14 @@ class Deployment:
         *,
         watch: bool,
     ) -> None:
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(absolute(path))
         self._owner = owner
         self._tools = tools  # the host's, or None
         self._readings = Readings()
         self._lock = threading.RLock()  # one load at a time
         self._busy = False  # in a load: what runs inside of it cannot ask for another
-        self._cut = False  # a load was cut off by a fork
+        self._cut = False  # a load has not come to its end: it goes on, or something cut it off
+        self._ending = threading.Event()  # somebody waits to close this: a load gives up
         self._watching = threading.Lock()
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
@@ -399,7 +402,7 @@ class Deployment:
         """`reload`, where anything is not as it was read last."""
         with self._lock:
             # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
-            if self._cut or self._state[1] is not None or not self._files.unchanged():
+            if self._cut or self._state[1] is not None or self._changed():
                 self._renew(self._tools)
             return self.status
 
@@ -410,7 +413,7 @@ class Deployment:
         """
         with self._lock:
             again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
-            if again or (happened and not self._files.unchanged()):
+            if again or (happened and self._changed()):
                 self._renew(self._tools)
 
     @property
@@ -472,10 +475,12 @@ class Deployment:
         """Stop watching, and let go of the store and the log. Calls still get verdicts."""
         with self._watching:
             self._closed = True
+            self._ending.set()
             watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
         with self._lock:  # a load that goes on ends first
+            self._ending.clear()
             self._store.close()
             self._logs.close()
 
@@ -486,7 +491,7 @@ class Deployment:
         """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
         if in_child:
             self._lock, self._watching = threading.RLock(), threading.Lock()
-            self._cut, self._busy = self._busy, False
+            self._ending, self._busy = threading.Event(), False
             if self._watch is not None:
                 self._watch.resume()
 
@@ -501,35 +506,32 @@ class Deployment:
         before, stale = self._state
         if self._busy:
             raise InputError("a deployment cannot be loaded by what runs inside of its own loads")
-        self._busy, self._cut = True, False
+        self._busy = self._cut = True
         try:
-            new = self._loaded(before, tools)
+            # Once locked, always: else whoever takes the lock away could put anything in force.
+            new = self._read(tools, before.settings.quiet, locked=before.locked or None)
             if new.settings.state != before.settings.state and not self._closed:
                 self._store = self._opened(new.settings)
-        except DeploymentError as error:
-            self._failures += 1
-            known = stale is not None and stale[1] == error.text
-            self._pause = min(self._pause * 2, _LONGEST) if known else _FIRST
-            self._again = time.monotonic() + self._pause
-            kept = before if before.settings.keep_last_good else nothing(before, error)
-            since = stale[0] if stale is not None else datetime.now(UTC)
-            self._put(kept, (since, error.text), alone=kept is not before)
-            self._metrics.reloaded(False)
-            self._busy = False  # a handler of the program's log may want another load
-            if not known:
-                _log.warning("%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
+            new = replace(new, log=self._logs.of(new.settings.log))
+        except _Closed:
+            return False
+        except Exception as error:  # a fault of ours must not end a watch, nor be silent
+            self._failed(before, stale, error)
             return False
         finally:
             self._busy = False
         self._loads += 1
         lapsed = stale is not None and not before.settings.keep_last_good
-        self._put(replace(new, log=self._logs.of(new.settings.log)), None, alone=lapsed)
+        if new.engine.digest == before.engine.digest:
+            new = replace(new, since=before.since)
+        self._put(new, None, alone=lapsed)
+        self._cut = False
         self._metrics.reloaded(True)
         if new.settings.watch != before.settings.watch:
             self._obey(new.settings)
         # Who was told of a failure is told that it is over.
         level = logging.INFO if stale is None else logging.WARNING
-        _log.log(level, "%s: loaded, %s", self.path, new.engine.digest)
+        _say(level, "%s: loaded, %s", self.path, new.engine.digest)
         self._warn(new, before)
         return True
 
@@ -537,16 +539,30 @@ class Deployment:
         """Its warnings, to the program's log, once for a set."""
         known = None if before is None else (before.engine.digest, before.said)
         if new.said and known != (new.engine.digest, new.said):
-            _log.warning("%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
+            _say(logging.WARNING, "%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
 
-    def _loaded(self, before: Set, tools: Tools | None) -> Set:
+    def _failed(self, before: Set, stale: Stale | None, fault: Exception) -> None:
+        """A load failed: what was in force stays, or nothing is allowed."""
+        text = f"{self.path}: {type(fault).__name__}: {fault}"
+        error = fault if isinstance(fault, DeploymentError) else DeploymentError((), text)
+        self._failures += 1
+        known = stale is not None and stale[1] == error.text
+        self._pause = min(self._pause * 2, _LONGEST) if known else _FIRST
+        self._again = time.monotonic() + self._pause
+        kept = before if before.settings.keep_last_good else nothing(before, error)
+        since = stale[0] if stale is not None else datetime.now(UTC)
+        self._put(kept, (since, error.text), alone=kept is not before)
+        self._cut = self._busy = False  # a handler of the program's log may want another load
+        self._metrics.reloaded(False)
+        if not known:
+            _say(logging.WARNING, "%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
+
+    def _changed(self) -> bool:
+        """Is anything not as it was read? Where that cannot be told, the next load says why."""
         try:
-            # Once locked, always: else whoever takes the lock away could put anything in force.
-            return self._read(tools, before.settings.quiet, locked=before.locked or None)
-        except DeploymentError:
-            raise
-        except Exception as error:  # a fault of ours must not end a watch, nor be silent
-            raise DeploymentError((), f"{self.path}: {type(error).__name__}: {error}") from error
+            return not self._files.unchanged()
+        except Exception:
+            return True
 
     def _put(self, new: Set, stale: Stale | None, *, alone: bool = False) -> None:
         """Put a set in force. `alone`: turns that are on another one go on with it, too."""
@@ -560,16 +576,19 @@ class Deployment:
     def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where no file changed from its first reading until so long after the last."""
         for _ in range(_TRIES):
-            files = self._files = Files()
+            files = Files()
             self._readings.begin()
-            found: Set | DeploymentError
+            found: Set | Exception
             try:
                 found = build(self.path, files, self._owner, tools, self._readings, locked)
-            except DeploymentError as error:
+            except Exception as error:
                 found = error
-            time.sleep(files.until_quiet(quiet))
-            if files.settled():
-                if isinstance(found, DeploymentError):
+            if self._ending.wait(files.until_quiet(quiet)):
+                raise _Closed
+            settled = files.settled()
+            self._files = files  # not before: other threads look at it
+            if settled:
+                if isinstance(found, Exception):
                     raise found
                 self._readings.keep()
                 return found
@@ -584,6 +603,16 @@ class Deployment:
             span = settings.at("state")
             found = Diagnostic("G704", f"`state` cannot be used: {error}", span, file=settings.file)
             raise DeploymentError((found,), render_text((found,), {})) from None
+
+
+class _Closed(Exception):
+    """The deployment is being closed: a load has no outcome."""
+
+
+def _say(level: int, message: str, *what: object) -> None:
+    """Tell the program's log. What its filters and handlers raise is no fault of the load."""
+    with suppress(Exception):
+        _log.log(level, message, *what, stacklevel=2)
 
 
 def _instead(before: Set) -> str:

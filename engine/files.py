@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import stat
 import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from .patterns import Fitting, fitting, real
 from .ruletext import LARGEST
 
 T = TypeVar("T")
@@ -23,8 +23,7 @@ class Files:
     def __init__(self) -> None:
         self._read: dict[str, _Read] = {}
         self._asked: dict[tuple[Callable[[str], object], str], object] = {}
-        self._patterns: dict[str, list[str]] = {}
-        self._levels: dict[str, set[str]] = {}  # the folders of each pattern
+        self._patterns: dict[tuple[str, str], Fitting] = {}
         self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
 
     def read(self, path: str | os.PathLike[str], largest: int = LARGEST) -> bytes:
@@ -46,12 +45,11 @@ class Files:
         answer: T = self._asked[question, path]  # type: ignore[assignment]  # of this question
         return answer
 
-    def matching(self, pattern: str) -> list[str]:
-        """The files that fit a pattern, sorted."""
-        if pattern not in self._patterns:
-            self._levels[pattern] = _levels(pattern)
-            self._patterns[pattern] = _matching(pattern)
-        return self._patterns[pattern]
+    def matching(self, folder: str, pattern: str) -> Fitting:
+        """What fits a pattern in a folder."""
+        if (folder, pattern) not in self._patterns:
+            self._patterns[folder, pattern] = fitting(folder, pattern)
+        return self._patterns[folder, pattern]
 
     @property
     def there(self) -> tuple[str, ...]:
@@ -73,12 +71,16 @@ class Files:
     @property
     def folders(self) -> set[str]:
         """The folders in which a change can be one of this; where one is gone, the nearest above it."""
+        known: dict[str, str] = {}
+        links: set[str] = set()
         paths = [*self._read, *(path for _, path in self._asked)]
         found = {os.path.dirname(path) for path in paths}
-        found |= {os.path.dirname(os.path.realpath(path)) for path in self._read}
+        found |= {os.path.dirname(real(path, known, links)) for path in self._read}
         found |= {path for _, path in self._asked if os.path.isdir(path)}
-        found = found.union(*self._levels.values())
-        return {_standing(each) for each in found if each}
+        found = found.union(*(each.folders for each in self._patterns.values()))
+        for each in found:
+            real(each, known, links)
+        return {_standing(each) for each in found | links if each}
 
     def settled(self) -> bool:
         """Has nobody touched any of the files since they were read, not even to write the same again?"""
@@ -86,9 +88,11 @@ class Files:
 
     def unchanged(self) -> bool:
         """Are the files, the answers and the lists of files what they were?"""
-        for pattern, before in self._patterns.items():
-            self._levels[pattern] = _levels(pattern)  # a new folder is watched before there is a file in it
-            if _matching(pattern) != before:
+        for asked, before in self._patterns.items():
+            now = fitting(*asked)
+            # A new folder is watched before there is a file in it.
+            self._patterns[asked] = before._replace(folders=now.folders)
+            if now._replace(folders=before.folders) != before:
                 return False
         if any(question(path) != answer for (question, path), answer in self._asked.items()):
             return False
@@ -166,20 +170,6 @@ def _sign(path: str) -> _Sign | None:
     except (OSError, ValueError):
         return None
     return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime)
-
-
-def _matching(pattern: str) -> list[str]:
-    return sorted(each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each))
-
-
-def _levels(pattern: str) -> set[str]:
-    """The folders in which something new can come to fit a pattern."""
-    folder = os.path.dirname(pattern)
-    found: set[str] = set()
-    while glob.has_magic(folder):
-        found.update(os.path.normpath(each) for each in glob.iglob(os.path.join(folder, ""), recursive=True))
-        folder = os.path.dirname(folder)
-    return {*found, folder}
 
 
 def _standing(folder: str) -> str:

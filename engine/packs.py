@@ -70,7 +70,7 @@ class Library:
             return None
         if folder is not None:
             path = str(Path(folder, f"{name}.gate"))
-            if self.files.ask(os.path.isfile, path):
+            if self.files.ask(os.path.lexists, path):  # a link that leads nowhere is no other pack
                 return self.offered(self._at(path))
         offers = self.installed().get(name)
         return self._one(name, offers) if offers else self.shipped(name)

@@ -35,6 +35,13 @@ _REMOTE = (
     "ceph",
     "gluster",
     "lustre",
+    "vmhgfs",
+    "prl_fs",
+    "beegfs",
+    "gpfs",
+    "gfs2",
+    "ocfs2",
+    "aufs",
 )
 
 
@@ -80,22 +87,31 @@ class Watch:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            deployment = self._deployment()
-            if deployment is None:
-                return
-            wanted = deployment.watched
-            del deployment
-            first = True
-            for happened in _happenings(wanted, self._stop):
-                deployment = self._deployment()
-                if deployment is None or self._stop.is_set():
+            try:
+                if not self._look():
                     return
-                deployment.notice(happened or first)  # what happened before the watch began is not told
-                first = False
-                other = deployment.watched != wanted
-                del deployment
-                if other:
-                    break
+            except BaseException:  # a handler of the program's log may raise anything, in this thread, too
+                self._stop.wait(_AGAIN)
+
+    def _look(self) -> bool:
+        """Watch until other folders are to be watched. False: there is nothing to watch any more."""
+        deployment = self._deployment()
+        if deployment is None:
+            return False
+        wanted = deployment.watched
+        del deployment
+        first = True
+        for happened in _happenings(wanted, self._stop):
+            deployment = self._deployment()
+            if deployment is None or self._stop.is_set():
+                return False
+            deployment.notice(happened or first)  # what happened before the watch began is not told
+            first = False
+            other = deployment.watched != wanted
+            del deployment
+            if other:
+                break
+        return True
 
 
 class Watched(Struct, frozen=True):
@@ -148,7 +164,7 @@ def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:
             yield bool(changes)
             if any(path in wanted.folders for _, path in changes):
                 return  # a folder came or went, and one with the same inode may be in its place
-    except (OSError, RuntimeError):
+    except Exception:
         # A folder went away, or the system has no watch left: look again after a while.
         stop.wait(_AGAIN)
         yield True

@@ -100,9 +100,12 @@ def rule_text(
         PackError: it is no UTF-8 text.
     """
     try:
-        return RuleText(data.decode("utf-8-sig"), shown, os.path.dirname(path), shipped, origin, data)
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PackError(f"{shown}: is no UTF-8 text, at byte {error.start}") from None
+    if "\0" in text:  # a file whose room is there before what is in it
+        raise PackError(f"{shown}: is no text, byte {data.index(0)} is zero")
+    return RuleText(text, shown, os.path.dirname(path), shipped, origin, data)
 
 
 def digest(data: bytes) -> str:

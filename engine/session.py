@@ -5,6 +5,7 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from time import perf_counter_ns
@@ -115,8 +116,8 @@ class Session:
         self._stay()
         self._store = store
         self._key = id or ""
-        self._lock = RLock()
-        self._busy = False
+        self._locks: dict[int, RLock] = {}  # of each process: that of a parent stays as it was at the fork
+        self._busy = 0  # the process that is in a verb
 
     @property
     def engine(self) -> Engine:
@@ -125,7 +126,7 @@ class Session:
 
     def dump(self) -> bytes:
         """The session's memory as JSON, for `Engine.session(state=…)`."""
-        with self._lock:
+        with self._lock():
             kept = None if self._store is None else self._store.read(self._key)
             return memory.encode(self._state) if kept is None else kept
 
@@ -294,23 +295,26 @@ class Session:
 
     # Inside -----------------------------------------------------------------------------------
 
+    def _lock(self) -> RLock:
+        return self._locks.setdefault(os.getpid(), RLock())
+
     def _verb(self, work: Callable[[], T], *, anew: bool = False) -> T:
         """One verb at a time, as one update of the store where there is one; it may be done again.
 
         What runs inside of one, a stage or a hook of the host, cannot use another. `anew`: it needs nothing
         of what was before.
         """
-        with self._lock:
-            if self._busy:
+        with self._lock():
+            if self._busy == os.getpid():
                 raise InputError("a session cannot be used by what runs inside of its own verbs")
-            self._busy = True
+            self._busy = os.getpid()
             try:
                 if self._store is None:
                     self._stay()
                     return work()
                 return self._store.update(self._key, self._update(work, anew))
             finally:
-                self._busy = False
+                self._busy = 0
 
     def _update(self, work: Callable[[], T], anew: bool) -> Callable[[bytes | None], tuple[bytes | None, T]]:
         def change(data: bytes | None) -> tuple[bytes | None, T]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, nearest
+from ..grammar.mistakes import MOST
 from ..grammar.pointer import read_pointer
 from ..grammar.span import NOWHERE, Span
 from .documents import plain_value
@@ -24,11 +26,13 @@ from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
 from .log import LogSettings
+from .patterns import absolute
 from .stores import store_name, url_from
 
 LARGEST = 1_000_000  # bytes of a deployment file
 _DEEPEST = 64  # values inside each other in a deployment file
 _MOST = 100_000  # values in one
+_TOO_MUCH = f"this holds more than {_MOST} values or is nested too deep, once aliases are followed"
 Place: TypeAlias = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
 
@@ -225,7 +229,7 @@ class _Reading:
     def _value(self, node: yaml.Node, place: Place, depth: int) -> Any:
         if depth > _DEEPEST or len(self.spans) >= _MOST:
             if not self.too_much:  # said once: it may be so a million times
-                self._wrong("G701", "this is nested too deep, once aliases are followed", _span(node))
+                self._wrong("G701", _TOO_MUCH, _span(node))
             self.too_much = True
             self.unknown.add(place)
             return None
@@ -297,12 +301,29 @@ def _span(node: yaml.Node) -> Span:
     return Span(start.index, max(last, start.index), start.line + 1, start.column + 1)
 
 
-def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
+@cache
+def _validator() -> Any:
+    """The class, made once: Cerberus keeps with it what it knows of a schema."""
     from cerberus import Validator
 
-    validator = Validator(SCHEMA, allow_unknown=False)
+    class Few(Validator):  # type: ignore[misc]
+        """Sorts its errors anew for each: it keeps the first ones alone."""
+
+        def _error(self, *given: Any) -> None:
+            if len(self._errors) < MOST:
+                super()._error(*given)
+
+    return Few
+
+
+def _faults(document: Any, reading: _Reading, file: str) -> Iterator[tuple[Place, Diagnostic]]:
+    validator = _validator()(SCHEMA, allow_unknown=False)
     validator.validate(document, normalize=False)  # which takes a mapping for a schema, whatever is wanted
-    for error in _flat(validator._errors):
+    found = list(_flat(validator._errors))
+    if len(found) >= MOST:  # what else is wrong was not kept
+        message = f"at least {MOST} settings are wrong, and it is not said of all"
+        yield (), Diagnostic("G704", message, _at(reading.spans, ()), help="mend the first ones", file=file)
+    for error in found:
         place = tuple(error.document_path)
         if place not in reading.unknown:
             yield place, _fault(error, place, reading)
@@ -416,7 +437,7 @@ def _cwd(given: str | None, folder: Path) -> str | None:
 
 
 def _path(given: str, folder: Path) -> str:
-    return os.path.normpath(os.path.join(folder, os.path.expanduser(given)))
+    return absolute(os.path.join(folder, os.path.expanduser(given)))
 
 
 def _log(given: dict[str, Any], folder: Path) -> LogSettings:

@@ -74,9 +74,10 @@ def deployed(path: str, tools: Tools | None = None, *, locked: bool | None = Non
 
     from ..deploying import build
     from ..files import Files
+    from ..patterns import absolute
     from ..readings import Readings
 
-    found = build(Path(os.path.abspath(path)), Files(), host(), tools, Readings(), locked)
+    found = build(Path(absolute(path)), Files(), host(), tools, Readings(), locked)
     tell_functions(found.engine)
     return found
 

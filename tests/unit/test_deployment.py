@@ -300,6 +300,46 @@ def test_arguments_of_another_type_are_refused_at_once(tmp_path: Path, given: di
             callgate.compile("", **given)
 
 
+def test_a_pack_that_is_a_link_that_leads_nowhere_is_no_other_pack(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a="use common")
+    assert callgate.load(path).packs[0].startswith("common@")
+    (tmp_path / "rules/common.gate").symlink_to("gone")
+    assert "rules/common.gate: cannot be read: No such file" in str(refused(path))
+
+
+def test_a_rule_file_of_zeros_is_one_error(tmp_path: Path) -> None:
+    path = deployment(tmp_path, a=GOOD + "\0" * 200_000)
+    began = time.monotonic()
+    (one,) = refused(path).diagnostics
+    assert (one.code, one.message) == (
+        "G706",
+        f"{tmp_path}/rules/a.gate: is no text, byte {len(GOOD)} is zero",
+    )
+    assert time.monotonic() - began < 3
+
+
+def test_of_very_many_errors_the_first_are_said_and_the_rest_is_counted(tmp_path: Path) -> None:
+    path = deployment(tmp_path, **{f"r{number}": "bad x\n" * 40 for number in range(4)})
+    (tmp_path / "rules/r0.gate").write_text("bad x\n" * 40 + 'disable "x" until 2020-01-01\n')
+    error = refused(path)
+    assert len(error.diagnostics) > 160
+    assert error.text.endswith(f"\nand {len(error.diagnostics) - 100} more")
+    assert error.text.count("error[") == 100
+
+
+@pytest.mark.parametrize("where", ["{}", "limits: {{{}}}", "packs: [{}]"])
+def test_a_deployment_of_nothing_but_errors_is_refused_soon(tmp_path: Path, where: str) -> None:
+    each = "1" if where.startswith("packs") else "zz{}: 1"
+    between = "\n" if where == "{}" else ", "
+    text = where.format(between.join(each.format(number) for number in range(4000)))
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\n{text}\nrules: 3\n"})
+    began = time.monotonic()
+    error = refused(path)
+    assert time.monotonic() - began < 5
+    assert "at least 100 settings are wrong" in error.text
+    assert len(error.diagnostics) < 110
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
@@ -748,6 +788,20 @@ def test_a_restored_turn_stays_on_its_set_where_that_is_held(tmp_path: Path) -> 
         assert json.loads(restored.dump())["turn"]["rules"] == other.digest
 
 
+def test_a_restored_turn_stays_on_its_set_while_that_is_among_the_last_eight(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        session = engine.session()
+        session.user()
+        before, kept = engine.digest, session.dump()
+        for number in range(8):
+            restored = engine.session(state=kept)
+            assert restored.call("read", {"file_path": "/a"}, call_id="1").engine == before
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.reload()
+            engine.reload()  # which changes nothing
+        assert engine.session(state=kept).call("read", {}, call_id="1").engine == engine.digest
+
+
 def test_offered_tools_hold_until_others_are_offered(tmp_path: Path) -> None:
     path = deployment(tmp_path, a="")
     tools = {"write": {"type": "object", "required": ["text"]}}
@@ -1191,6 +1245,53 @@ def test_close_while_files_are_read_leaves_nothing_open(tmp_path: Path) -> None:
     assert not (tmp_path / "b.jsonl").exists()
     assert not (tmp_path / "x.db").exists()
     assert not any(each.name == "callgate-log" for each in threading.enumerate())
+
+
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_close_does_not_wait_for_files_that_keep_changing(tmp_path: Path, keep: str) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    engine = callgate.load(path)
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 5000, keep-last-good: {keep}"))
+    engine.reload()
+    write(tmp_path, {"rules/a.gate": GOOD + "\n"})
+    thread = threading.Thread(target=engine.reload)
+    thread.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    engine.close()
+    thread.join()
+    assert time.monotonic() - began < 3
+    assert engine.check("read", {"path": "/a"}).allowed
+    assert engine.status.failures == 0
+
+
+def test_a_load_that_is_cut_off_is_done_by_the_next_refresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+
+        def interrupted(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        for place in ("deployment.build", "files.Files.settled", "deployment.Deployment._put"):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{place}" }}'})
+            with monkeypatch.context() as patched:
+                patched.setattr(f"callgate.engine.{place}", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    engine.reload()
+            assert engine.refresh().error is None
+            assert engine.check("read", {"path": "/a"}).reason == place
+
+
+def test_since_is_when_the_rules_in_force_were_put_there(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        first = engine.status
+        again = engine.reload()
+        assert (again.since, again.loads) == (first.since, first.loads + 1)
+        write(tmp_path, {"rules/a.gate": "tool read {"})
+        assert engine.reload().since == first.since
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "no" }'})
+        assert engine.reload().since > first.since
 
 
 def test_a_log_that_cannot_be_written_stops_no_call_and_is_reported(tmp_path: Path) -> None:

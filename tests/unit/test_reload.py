@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import callgate
 from callgate import Deployment
 from callgate.engine import readings
+from callgate.engine.files import Files
 from callgate.engine.reload import Watched, needs_polling
 from callgate.grammar.ast import Statement
 
@@ -340,6 +342,63 @@ def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> No
     assert within(10, lambda: not watch.alive)
 
 
+def test_nothing_that_fails_ends_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = deployment(tmp_path, a=rule("first"))
+    file = tmp_path / "rules/a.gate"
+    with callgate.load(path) as engine:
+        watch = engine.watch()
+
+        def unchanged(_self: Files) -> bool:
+            raise RecursionError("too deep")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Files, "unchanged", unchanged)
+            put(file, rule("second"))
+            assert within(10, lambda: "RecursionError: too deep" in (engine.status.error or ""))
+        assert within(10, lambda: says(engine, "second") and engine.status.error is None)
+
+        raised = list[BaseException]()
+
+        def refuse(record: logging.LogRecord) -> bool:
+            if len(raised) < 2:
+                raised.append(SystemExit() if raised else RuntimeError("a filter of the host"))
+                raise raised[-1]
+            return True
+
+        log = logging.getLogger("callgate")
+        log.addFilter(refuse)
+        try:
+            put(file, "tool {")
+            assert within(10, lambda: engine.status.error)
+            assert "a filter" not in (engine.status.error or "")
+            put(file, "tool { deny }")
+            assert within(10, lambda: len(raised) == 2)
+            put(file, rule("third"))
+            assert within(10, lambda: says(engine, "third"))
+        finally:
+            log.removeFilter(refuse)
+        assert watch.alive
+
+
+def test_what_is_watched_can_be_asked_during_a_load(tmp_path: Path) -> None:
+    path = deployment(tmp_path, **{f"r{number}": f"tool t{number} {{ allow }}" for number in range(50)})
+    with callgate.load(path) as engine:
+        before = engine.watched
+
+        def reloads() -> None:
+            while not stop.is_set():
+                engine.reload()
+
+        stop = threading.Event()
+        thread = threading.Thread(target=reloads)
+        thread.start()
+        try:
+            assert not within(3, lambda: engine.watched != before)
+        finally:
+            stop.set()
+            thread.join()
+
+
 def test_watch_true_watches(tmp_path: Path) -> None:
     path = deployment(tmp_path, a=rule("first"))
     path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, watch: true"))
@@ -385,6 +444,7 @@ def test_the_settings_begin_and_end_a_watch_but_not_one_that_the_host_wants(tmp_
         ("/srv/share2/rules", False),
         ("/mnt/with blank/x", True),
         ("/box", True),
+        ("/vm", True),
     ],
 )
 def test_network_and_overlay_mounts_are_polled(folder: str, polled: bool) -> None:
@@ -393,6 +453,7 @@ def test_network_and_overlay_mounts_are_polled(folder: str, polled: bool) -> Non
         "40 22 0:35 / /srv/share rw - nfs4 host:/share rw\n"
         "41 22 0:36 / /mnt/with\\040blank rw - cifs //host/x rw\n"
         "42 22 0:37 / /box rw - overlay overlay rw\n"
+        "43 22 0:38 / /vm rw - prl_fs none rw\n"
         "no mount at all\n"
     )
     assert needs_polling([folder], lambda: mounts) is polled

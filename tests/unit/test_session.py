@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -588,3 +589,40 @@ def test_no_message_tells_of_tools_that_are_not_offered() -> None:
         assert "There is no tool" in said
         assert "`bash`" not in said
     assert "`read`" in (here.call("nonsense", {}, call_id="again").retry_message or "")
+
+
+FORKS = """
+import os, signal, threading
+import callgate
+
+entered, leave = threading.Event(), threading.Event()
+
+def prepare(*given, **named):
+    entered.set()
+    leave.wait(20)
+
+session = callgate.compile("tool read { allow }", prepare={"read": prepare}).session()
+session.user()
+thread = threading.Thread(target=session.call, args=("read", {}), kwargs={"call_id": "0"})
+thread.start()
+entered.wait(20)
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    leave.set()
+    session.call("write", {}, call_id="1")
+    session.dump()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+leave.set()
+thread.join()
+print(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_child_that_forks_during_a_verb_goes_on_with_its_session() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr

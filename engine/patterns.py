@@ -1,0 +1,128 @@
+"""What fits a pattern of files: one walk gives the files, the folders, and what could not be looked at."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from glob import has_magic
+from pathlib import PurePath
+from typing import NamedTuple
+
+_MOST = 20_000  # looks into folders, of which each below `**` takes two
+_DEEPEST = 64  # folders inside each other: the system walks a path anew for each look
+_LINKS = 40  # that lead to one another, as many as Linux follows
+
+
+class Fitting(NamedTuple):
+    """`files`: what fits and is no folder, sorted; not all need to be files that can be read.
+
+    `folders`: those in which something new can come to fit. `faults`: why there may be more that fits.
+    """
+
+    files: tuple[str, ...]
+    folders: frozenset[str]
+    faults: tuple[str, ...]
+
+
+def fitting(folder: str, pattern: str) -> Fitting:
+    """What fits a pattern in a folder, as `glob` understands one.
+
+    Below `**`, links are followed as well; a folder that is reached twice counts once, by its shortest path.
+    """
+    base, parts = _divided(folder, pattern)
+    files: set[str] = set()
+    folders = {base}
+    faults = []
+    seen: set[tuple[int, int, int]] = set()
+    waiting = deque([(base, 0)])
+    while waiting:
+        here, at = waiting.popleft()
+        try:
+            found = os.stat(here)
+            look = (found.st_dev, found.st_ino, at)
+            if look in seen or not stat.S_ISDIR(found.st_mode):
+                continue
+            if here.count(os.sep) - base.count(os.sep) > _DEEPEST:
+                faults.append(f"the folders in `{base}` lie deeper inside each other than {_DEEPEST} levels")
+                break
+            if len(seen) == _MOST:
+                faults.append(f"`{base}` holds more folders than are looked at; name those that are meant")
+                break
+            seen.add(look)
+            folders.add(here)
+            if parts[at] == "**":
+                waiting.append((here, at + 1))
+            for path in _inside(here, parts[at], last=at == len(parts) - 1):
+                if at == len(parts) - 1:
+                    files.add(path)
+                else:
+                    waiting.append((path, at + (parts[at] != "**")))
+        except (FileNotFoundError, NotADirectoryError):
+            if os.path.islink(here) and not os.path.exists(here):
+                faults.append(f"the link `{here}` leads nowhere")
+        except OSError as error:
+            faults.append(f"the folder `{here}` cannot be read: {error.strerror or error}")
+    return Fitting(tuple(sorted(files)), frozenset(folders), tuple(faults))
+
+
+def _divided(folder: str, pattern: str) -> tuple[str, list[str]]:
+    """The folder in which a pattern begins to be one, and what has to fit on each level below."""
+    names = list(PurePath(pattern).parts)
+    while not has_magic(names[0]):
+        folder = os.path.join(folder, names.pop(0))
+    parts = [each for at, each in enumerate(names) if each != "**" or names[at - 1 : at] != ["**"]]
+    return absolute(folder), [*parts, "*"] if parts[-1] == "**" else parts
+
+
+def _inside(folder: str, part: str, *, last: bool) -> Iterator[str]:
+    """What in a folder fits one part of a pattern: no folders at its `last`, and before that nothing else.
+
+    A link may be one to a folder. Raises OSError.
+    """
+    if not has_magic(part):
+        path = os.path.join(folder, part)
+        os.lstat(path)  # is there anything?
+        if not last or not os.path.isdir(path):
+            yield path
+        return
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda each: each.name)
+    for each in entries:
+        hidden = each.name[0] == "." and part[0] != "."
+        if hidden or not fnmatch(each.name, part):
+            continue
+        if not os.path.isdir(each.path) if last else each.is_symlink() or each.is_dir():
+            yield each.path
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """A path from the root, without `..` where the system means the same."""
+    plain = os.path.abspath(path)
+    if os.path.realpath(plain) == os.path.realpath(path):
+        return plain
+    return os.path.join(os.getcwd(), path)  # `..` behind a link is above what the link leads to
+
+
+def real(path: str, known: dict[str, str], folders: set[str], links: int = 0) -> str:
+    """Where a path leads to, `known` from one path to the next; adds the folders of the links on its way."""
+    above = path
+    names = []
+    while above not in known and os.path.dirname(above) != above:
+        above, name = os.path.split(above)
+        names.append(name)
+    found = known.get(above, above)
+    for name in reversed(names):
+        above = os.path.join(above, name)
+        here = os.path.join(found, name) if name != ".." else os.path.dirname(found)
+        try:
+            target = os.readlink(here) if links < _LINKS else ""
+        except (OSError, ValueError):  # most often it is no link
+            target = ""
+        if target:
+            folders.add(found)
+            here = real(os.path.join(found, target), known, folders, links + 1)
+        known[above] = found = here
+    return found
