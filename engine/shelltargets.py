@@ -5,6 +5,7 @@ They are given as written, behind the folder of a `cd` at the beginning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import structs
@@ -19,15 +20,23 @@ from .shellwords import Rest, Word
 from .shellwrappers import Words, is_locale, peel
 
 _MOVES = frozenset(("cd", "pushd", "popd"))
+# They write no text that could be read after them.
+_TEXTLESS = frozenset(("rm", "rmdir", "unlink", "mkdir", "touch", "chmod", "chown", "chgrp", "git rm"))
+_SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z")
 _MORE = Word("", Rest.LOOSE)
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
 
 
 def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
-    """The files that the commands change, as far as they name them, and whether they may change more."""
+    """The files that the commands change, as far as they name them, and whether they may change more.
+
+    Where they may, only those whose text they change, and none right below `/tmp`: what is gone, new and
+    empty, or thrown away cannot be looked at, and some look is owed in any case.
+    """
     folder = _folder(parts, ("&&", ";"))
     found: list[str] = []
+    texts: list[str] = []
     lost = more = False  # lost: in a folder that is not known
     for part in parts[folder is not None :]:
         lost = lost or any(word.text in _MOVES for word in part.words)
@@ -39,7 +48,18 @@ def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
         if folder is not None:
             more = more or not _is_certain(folder) or part.link in (";", "||") or any(map(_goes_up, names))
         found += names
-    return tuple(dict.fromkeys(found if folder is None else within(folder, found))), more
+        if part.redirects or not _is_textless(part):
+            texts += [name for name in names if not _SCRATCH.match(name)]
+    named = texts if more else found
+    return tuple(dict.fromkeys(named if folder is None else within(folder, named))), more
+
+
+def _is_textless(part: Command) -> bool:
+    peeled = peel(part.words)
+    if peeled is None or not peeled[0]:
+        return False
+    name, rest = program_name(peeled[0][0]), peeled[0][1:]
+    return (f"git {rest[0].text}" if name == "git" and rest else name) in _TEXTLESS
 
 
 def _changed(part: Command) -> list[Word]:
