@@ -239,11 +239,13 @@ def observed(
     own: str | None,
     cleaned: str | None,
     cwd: Callable[[], Folded],
+    heads: str = "",
 ) -> bool:
     """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
     `own`: what of the result was read, and not said by the tool; None where nothing tells that.
     `cleaned`: what tells the result from others, without what varies; None where it has no text.
+    `heads`: what of it has lines of a search, which begin with names.
     """
     if cleaned is None:
         return False
@@ -264,7 +266,7 @@ def observed(
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
     if state.mutations:
-        _settle(state, look, shown, cwd)
+        _settle(state, look, shown, heads, cwd)
     return True
 
 
@@ -293,7 +295,7 @@ def _can_settle(target: Target, since: int) -> bool:
     return not target.seen and target.since is not None and target.since < since
 
 
-def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Folded]) -> None:
+def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Callable[[], Folded]) -> None:
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
@@ -304,8 +306,8 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
     found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if look.search else []
     hits: dict[str, list[str]] = {}
-    if found and occurs_in(result, (name for key in found for name in open_ones[key].names)):
-        for name, lines in lines_by_name(result).items():
+    if found and occurs_in(heads, (name for key in found for name in open_ones[key].names)):
+        for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
         if key in keys:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
-from .shown import LEAVES, blocks, result_text, scalars
+from .shown import LEAVES, block_texts, blocks, result_text, scalars
 
 # Fields that hold what was read; those that do where there is none of these.
 _HOLDS = frozenset(
@@ -71,6 +71,11 @@ def printed(value: Any) -> str:
     if type(value) is not str and blocks(value) is None:
         return text
     return _LABEL.sub("", _AROUND.sub("", text))
+
+
+def plain(value: Any) -> str:
+    """What a tool gave as text, as it gave it: in JSON or a field, a line's head is part of a file's line."""
+    return _bare(value if type(value) is str else "\n".join(block_texts(value)))
 
 
 def held(value: Any, *, asked: bool = False) -> str | None:

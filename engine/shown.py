@@ -351,15 +351,20 @@ def blocks(value: Any) -> list[Any] | None:
     return found if type(found) is list else None
 
 
-def result_text(value: Any) -> str:
-    """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
-    if type(value) is str:
-        return value
-    texts = [
+def block_texts(value: Any) -> list[str]:
+    """The texts of the blocks of an MCP result."""
+    return [
         each["text"]
         for each in blocks(value) or ()
         if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
     ]
+
+
+def result_text(value: Any) -> str:
+    """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
+    if type(value) is str:
+        return value
+    texts = block_texts(value)
     if texts:
         return "\n".join(texts)
     # Without its numbers: a tool's own counts and codes show nothing.

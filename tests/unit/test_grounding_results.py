@@ -350,6 +350,41 @@ def test_a_search_that_shows_a_line_is_a_look_into_the_file(result: Any) -> None
     assert turn.now.owed == ()
 
 
+LOG = "a.cfg:7:timeout=30"  # a line of notes.md
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [{"file": "notes.md", "line": 3, "text": LOG}],
+        {"matches": [{"file": "notes.md", "line_number": 3, "line": LOG}], "total": 1},
+        {"results": [{"path": "notes.md", "line": 3, "content": f"x\n{LOG}"}]},
+    ],
+)
+def test_a_line_of_one_file_in_json_is_no_hit_in_another(found: Any) -> None:
+    texts = (json.dumps(found), json.dumps(found, indent=0))
+    for result in (found, {"content": [], "structuredContent": {"result": found}}, *texts):
+        for shown in (
+            result,
+            {"content": [{"type": "text", "text": result}]},
+            [{"type": "text", "text": result}],
+        ):
+            turn = a_turn()
+            turn.call("edit", EDIT)
+            turn.call("search", {"pattern": "timeout"}, shown)
+            assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [LOG, [{"type": "text", "text": LOG}], {"content": [{"type": "text", "text": LOG}]}]
+)
+def test_a_line_of_a_search_as_text_is_a_hit_in_the_file_it_begins_with(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", EDIT)
+    turn.call("search", {"pattern": "timeout"}, result)
+    assert turn.now.owed == ()
+
+
 def test_a_file_of_one_name_is_read() -> None:
     turn = a_turn()
     turn.call("bash", UNKNOWN)
