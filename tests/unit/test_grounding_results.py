@@ -235,6 +235,37 @@ def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '<files>\n  <file name="a.xml"/>\n  <file name="b.xml"/>\n</files>\n',
+        "<content>\n  <p>Welcome</p>\n</content>\n",
+        "# Tasks\n[build] result:\n- done\n",
+        "# Format\nStatus: showing lines only\n(End of file)\n",
+    ],
+)
+def test_lines_of_a_file_that_look_like_notices_are_printed_by_a_command(text: str) -> None:
+    blocks = [{"type": "text", "text": text}]
+    for tool, arguments, result in (
+        *(
+            ("bash", {"command": "cat a.cfg"}, each)
+            for each in (text, blocks, {"stdout": text, "exit_code": 0})
+        ),
+        ("look", {"path": "a.cfg"}, {"content": blocks, "structuredContent": {"content": text}}),
+    ):
+        turn = a_turn()
+        turn.call("edit", {"path": "a.cfg", "content": text})
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ()
+
+
+def test_a_reminder_in_a_field_of_what_a_command_printed_is_the_file() -> None:
+    turn, text = a_turn(), "# A\n<system-reminder>\nbe kind\n</system-reminder>\nbye\n"
+    turn.call("edit", {"path": "a.cfg", "content": text})
+    turn.call("bash", {"command": "cat a.cfg"}, {"stdout": text, "stderr": ""})
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
     "result",
     [
         [{"type": "text", "text": "Error: no such file"}],
@@ -304,6 +335,20 @@ def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: A
     turn.call("bash", {"command": "python gen.py"}, "ok")
     turn.call("look", {"path": "a.cfg"}, result)
     assert turn.now.owed == ()
+
+
+STAT = "size: 12\ncreated: Mon\nisDirectory: false\nisFile: true\npermissions: 644"
+
+
+@pytest.mark.parametrize("text", ["", "(empty)", "(no content)", "null", "[Tool result omitted]", STAT])
+@pytest.mark.parametrize("change", [UNKNOWN, {"command": "python gen.py"}])
+def test_nothing_said_twice_is_nothing(text: str, change: Any) -> None:
+    block = {"type": "text", "text": text}
+    for result in ({"content": [block], "structuredContent": {"content": text}}, [block, block]):
+        turn = a_turn()
+        turn.call("bash", change)
+        turn.call("look", {"path": "a.cfg"}, result)
+        assert len(turn.now.owed) == 1
 
 
 # Searches that show no line
