@@ -60,6 +60,10 @@ _NOTHING = re.compile(
     r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
     r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
 )
+_HOW = re.compile(
+    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
+    r"|nothing (?:was )?found)[.!]?\s*+)\Z"
+)
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
 _MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
 _FINE = range(200, 300)  # of HTTP
@@ -71,6 +75,11 @@ _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "
 def says_nothing(text: str) -> bool:
     """Is a result empty, or as good as that?"""
     return _NOTHING.match(text) is not None
+
+
+def says_how(text: str) -> bool:
+    """Does it only say how a call went, or that it found nothing?"""
+    return _HOW.match(text) is not None
 
 
 def has_failed(value: Any, text: str, *, many: bool = False, command: bool = False) -> bool:

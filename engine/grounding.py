@@ -17,7 +17,7 @@ import msgspec
 
 from .echoes import ALL, without_echoes
 from .errors import InputError
-from .failures import says_nothing
+from .failures import says_how, says_nothing
 from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
@@ -256,7 +256,10 @@ def observed(
     shown = result if own is None else own
     owing = bool(mine) and any(each.pieces or not each.seen for each in mine.values())
     # Where something was written there is something to be seen; numbers may be what was asked for.
-    if (owing or (state.anything is not None and own is not None)) and says_nothing(shown):
+    anywhere = state.anything is not None and own is not None
+    if (owing or anywhere) and says_nothing(shown):
+        return False
+    if anywhere and says_how(shown) and not any(each.pieces for each in mine.values()):
         return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
+from .failures import says_how
 from .shown import LEAVES, block_texts, blocks, result_text, scalars
 
 # Fields that hold what was read; those that do where there is none of these.
@@ -23,7 +24,6 @@ _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
 _FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
 _JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
-_GOOD = re.compile(r"(?i:ok|okay|success(?:ful)?|done|true)[.!]?\Z")  # says how it went
 _VALUE = re.compile(r"\s*+[{\[\"]")
 _LARGEST = 1_000_000  # characters of a result that is read as JSON
 _REMINDER = re.compile(r"^[ \t]*+<system-reminder>.*?(?:</system-reminder>|\Z)", re.MULTILINE | re.DOTALL)
@@ -82,9 +82,15 @@ def held(value: Any, *, asked: bool = False) -> str | None:
     read = _answered if asked else _unwrapped
     if type(value) is str:
         return read(value)
-    if all(each is None for each in scalars(value)):
-        return ""
+    counts = type(value) is dict and [] in value.values()
+    if all(_is_no_more(each, counts) for each in scalars(value)):
+        return result_text(value)
     return _fields(value, read, _bare)
+
+
+def _is_no_more(scalar: Any, counts: bool) -> bool:
+    """Does it only say how it went? `counts`: or, beside a list of nothing, how little there was."""
+    return scalar is None or (counts and not scalar) or (type(scalar) is str and says_how(scalar))
 
 
 def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -> str | None:
@@ -100,7 +106,7 @@ def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -
         left -= 1
         if type(here) is str and holds == 2:
             found.append(own(here))
-        elif type(here) is str and holds and _GOOD.match(here) is None:
+        elif type(here) is str and holds and not says_how(here):
             perhaps.append(own(here))
         elif type(here) is list:
             todo.extend((each, holds, own) for each in reversed(here))

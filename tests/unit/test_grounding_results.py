@@ -320,6 +320,14 @@ def test_what_is_read_out_of_results_costs_linear_time() -> None:
         ("look", {"path": "a.cfg"}, "<file>\n(End of file - total 0 lines)"),
         ("bash", {"command": "cat a.cfg"}, {"stdout": "", "stderr": "", "interrupted": False}),
         ("bash", {"command": "cat a.cfg"}, "Exit code: 0\nOutput:\n"),
+        *(
+            ("search", {"pattern": "x", "path": "a.cfg"}, each)
+            for each in (
+                *({"matches": [], "total": 0}, '{"matches": [], "total": 0}', {"results": []}, "0 results"),
+                *({"status": "success"}, "ok", "Success.", {"output": "ok"}, "Nothing found"),
+                *([{"type": "text", "text": "ok"}], {"files": [], "truncated": False, "next": None}),
+            )
+        ),
     ],
 )
 def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: Any, result: Any) -> None:
@@ -329,7 +337,19 @@ def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: A
     assert turn.now.owed == ("a change that named nothing",)
 
 
-@pytest.mark.parametrize("result", [30, False, {"on": True, "level": 30}, "timeout=30", {"content": "x"}])
+@pytest.mark.parametrize(
+    "result",
+    [
+        30,
+        False,
+        {"on": False, "level": 0},
+        {"on": True, "level": 30},
+        {"status": "success", "level": 30},
+        "timeout=30",
+        {"content": "x"},
+        "ok = 1",
+    ],
+)
 def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: Any) -> None:
     turn = a_turn()
     turn.call("bash", {"command": "python gen.py"}, "ok")
@@ -349,6 +369,14 @@ def test_nothing_said_twice_is_nothing(text: str, change: Any) -> None:
         turn.call("bash", change)
         turn.call("look", {"path": "a.cfg"}, result)
         assert len(turn.now.owed) == 1
+
+
+def test_a_file_that_only_says_ok_is_read_after_a_change_that_named_nothing() -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "content": "ok\n"})
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call("look", {"path": "a.cfg"}, "ok\n")
+    assert turn.now.owed == ()
 
 
 # Searches that show no line
