@@ -64,8 +64,8 @@ _HOW = re.compile(
     r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
     r"|nothing (?:was )?found)[.!]?\s*+)\Z"
 )
-_CODES = ("exit_code", "exitCode", "returncode", "return_code")
-_MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
+CODES = ("exit_code", "exitCode", "returncode", "return_code")
+MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
 _FINE = range(200, 300)  # of HTTP
 _STOPPED = ("interrupted", "timed_out", "timedOut", "cancelled", "canceled", "aborted", "killed")
 _INSIDE = ("metadata", "structuredContent", "structured_content", "result", "output")  # where codes are, too
@@ -124,9 +124,9 @@ def _tells_failure(value: dict[str, Any], command: bool) -> bool:
         return True
     if any(value.get(key) for key in _STOPPED):
         return True
-    if any(_is_bad_code(value[key]) for key in _CODES if key in value):
+    if any(_is_bad_code(value[key]) for key in CODES if key in value):
         return True
-    codes = (value.get(key) for key in _MORE_CODES) if command else ()
+    codes = (value.get(key) for key in MORE_CODES) if command else ()
     if (command and value.get("signal")) or any(_is_bad_code(each) and each not in _FINE for each in codes):
         return True
     return bool(value.get("stderr")) and not value.get("stdout")
@@ -140,7 +140,7 @@ def _is_bad_code(code: Any) -> bool:
 
 def exit_code(value: Any) -> int | None:
     """The exit code that a result tells: the first of its usual names counts, and only a whole number."""
-    for key in _CODES:
+    for key in CODES:
         if type(value) is dict and key in value:
             found = value[key]
             return found if type(found) is int else None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
-from .failures import says_how
+from .failures import CODES, MORE_CODES, says_how
 from .shown import LEAVES, block_texts, blocks, result_text, scalars
 
 # Fields that hold what was read; those that do where there is none of these.
@@ -23,7 +23,12 @@ _HOLDS = frozenset(
 _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
 _FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
-_JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
+# What the JSON of a command begins with; where others begin like that, too, it tells its output and its end.
+_JSON = re.compile(
+    r'\s*+\{\s*+"(?:(output|stdout|metadata|exit_code)|exitCode|return_?code|command|status|success|stderr)"\s*+:'
+)
+_OUTPUTS = frozenset({"stdout", "stderr", "output"})
+_ENDS = frozenset({*CODES, *MORE_CODES, "success"})
 _VALUE = re.compile(r"\s*+[{\[\"]")
 _LARGEST = 1_000_000  # characters of a result that is read as JSON
 _REMINDER = re.compile(r"^[ \t]*+<system-reminder>.*?(?:</system-reminder>|\Z)", re.MULTILINE | re.DOTALL)
@@ -55,8 +60,12 @@ def opened(value: Any) -> Any:
     text, inside = value, blocks(value)
     if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
         text = result_text(value)
-    found = _decoded(text) if type(text) is str and _JSON.match(text) is not None else None
-    return found if type(found) is dict else value
+    begins = _JSON.match(text) if type(text) is str else None
+    found = None if begins is None else _decoded(text)
+    if begins is None or type(found) is not dict:
+        return value
+    known = begins[1] is not None or not (_OUTPUTS.isdisjoint(found) or _ENDS.isdisjoint(found))
+    return found if known else value
 
 
 def printed(value: Any) -> str:

@@ -208,6 +208,19 @@ def test_a_file_of_json_is_no_answer_of_a_tool(new: str, result: str) -> None:
         ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
         ("binary", "exit_code", [{"type": "text", "text": '{"stdout": "*.svg binary", "exit_code": 0}'}]),
         ("doc", "file", f"doc = x\n{REMINDER}"),
+        *(
+            ("binary", "text", json.dumps({**head, "stdout": "*.svg binary", "was": "*.svg text", "rc": 0}))
+            for head in (
+                *(
+                    {"command": "x"},
+                    {"success": True},
+                    {"returncode": 0},
+                    {"return_code": 0},
+                    {"exitCode": 0},
+                ),
+                *({"status": "done"}, {"stderr": ""}),
+            )
+        ),
     ],
 )
 def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, result: Any) -> None:
@@ -225,6 +238,9 @@ def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, res
         {"content": [{"type": "text", "text": json.dumps({"output": FILE})}], "isError": False},
         {"result": {"stdout": FILE, "exit_code": 0}},
         {"exit_code": 0, "out": FILE},
+        json.dumps({"command": "cat a.cfg", "exit_code": 0, "stdout": FILE}),
+        json.dumps({"success": True, "output": FILE, "command": "cat a.cfg"}),
+        [{"type": "text", "text": json.dumps({"returncode": 0, "stderr": "", "stdout": FILE})}],
     ],
 )
 def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -> None:
@@ -237,6 +253,9 @@ def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -
 @pytest.mark.parametrize(
     "text",
     [
+        '{"status": "draft", "name": "b"}',
+        '{"command": "node", "args": ["x"], "output": "b.log"}',
+        '{"success": true, "exit_code": 1, "name": "b"}',
         '<files>\n  <file name="a.xml"/>\n  <file name="b.xml"/>\n</files>\n',
         "<content>\n  <p>Welcome</p>\n</content>\n",
         "# Tasks\n[build] result:\n- done\n",
@@ -271,6 +290,12 @@ def test_a_reminder_in_a_field_of_what_a_command_printed_is_the_file() -> None:
         [{"type": "text", "text": "Error: no such file"}],
         [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}],
         {"content": [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}], "isError": False},
+        '{"returncode": 1, "stdout": "x"}',
+        '{"command": "cat a.cfg", "stdout": "x", "stderr": "", "exit_code": 1}',
+        '{"success": false, "stdout": "x", "stderr": "denied"}',
+        '{"status": "error", "stdout": "x"}',
+        '{"stderr": "denied", "stdout": "", "returncode": 0}',
+        '{"returncode": 0, "stdout": "", "stderr": ""}',
     ],
 )
 def test_an_error_in_a_block_is_one(result: Any) -> None:
