@@ -23,13 +23,14 @@ _FAILED = re.compile(
     rf"|<persisted-output>|{_ERRNO}|binary file (?:[^\n]{{1,255}} )?matches$|cannot execute binary file\b"
     r"|(?:th(?:e|is) )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds|is too large)"
     r"|invalid arguments?\b|unsupported call:|exec_command failed\b|(?:failed in sandbox|sandbox error):"
-    r"|(?:tool result missing|\[the command has no new output)\b|pretooluse:\w"
-    r"|(?:\w{1,32} )?(?:request|operation|command|call|access)\b[^\n:]{0,255} (?:is|was|been)"
+    r"|(?:tool result missing|\[the command has no new output)\b|pretooluse:\w|eisdir:"
+    r"|(?:\w{1,32} )?(?:request|operation|command|call|access|permission to)\b[^\n:]{0,255} (?:is|was|been)"
     r" (?:not allowed|denied|blocked|rejected|refused)(?:[.!:]|$| by\b)"
     r"|(?:command )?(?:denied|blocked|rejected|refused) by (?:the )?(?:user|hook|policy|sandbox)\b"
     r"|(?:process )?exit(?:ed with)?(?: code| status)?:? {0,8}-?[1-9]"
     r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
-    r"|file path must be\b|this file has not changed\b|the tool execution failed\b"
+    r"|file path must be\b|this file has not changed\b|file unchanged since last read\b"
+    r"|the tool execution failed\b|claude requested permissions? to\b"
     r"|\[request interrupted\b|(?:the )?user doesn't want\b"
     r"|mcp error\b|(?:request|operation|tool) (?:timed out|failed|aborted|cancelled|canceled)\b"
     r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted|chose not to)\b"
@@ -37,6 +38,7 @@ _FAILED = re.compile(
     r"|references)|no files)\b(?:[^\n:]{0,64}\Z| found\b)"
     r"|not found$"
     r"|\{\s*\"(?:error|is_?error)\"\s*:\s*(?!null|false|\"\"|0\b|\{\}|\[\])"
+    r"|\{\s*\"(?:(?:success|ok)\"\s*:\s*false\b|status\"\s*:\s*\"(?:error|failed)\"|type\"\s*:\s*\"file_unchanged\")"
     r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b(?![./(\w-]))",
     re.MULTILINE,
 )
@@ -53,12 +55,13 @@ _ENDED = re.compile(
 _HEADING = re.compile(r"\s*+\[[^\]\n]{1,255}\][^\n]{0,32}:[ \t]*\n?")
 _NOTHING = re.compile(
     r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
-    r"|(?:warning: )?the file (?:is|exists but the contents are) empty|image(?: content)?"
-    r"|skipped|refused|denied|blocked"
+    r"|(?:warning: )?the file (?:is|`[^`\n]{1,4096}` exists, but is|exists but the contents are) empty"
+    r"|image(?: content)?|skipped|refused|denied|blocked"
     r"|size: [0-9]+(?:\n(?:created|modified|accessed|isDirectory|isFile|permissions): [^\n]{0,255})++"
     r"|(?:old )?(?:tool )?(?:output|result)(?: content)? (?:cleared|omitted|truncated)"
-    r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
-    r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
+    r"|(?:tool |command |bash )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
+    r"|command executed successfully with no output"
+    r"|your command ran successfully and did not produce any output)?[)>\]]?[\s.]*+)\Z"
 )
 _HOW = re.compile(
     r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
@@ -117,7 +120,7 @@ def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _tells_failure(value: dict[str, Any], command: bool) -> bool:
     if value.get("isError") or value.get("is_error") or value.get("error"):
         return True
-    if value.get("success") is False or value.get("ok") is False:
+    if value.get("success") is False or value.get("ok") is False or value.get("type") == "file_unchanged":
         return True
     state = value.get("status")
     if type(state) is str and state.lower() in _BAD_STATES:

@@ -47,7 +47,8 @@ _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re
 _COUNTED = re.compile(
     r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
     r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
-    r"|files_with_matches|\W+",
+    r"|files_with_matches|</?workspace_result\b[^>]*+>|\[showing results with pagination\b.*"
+    r"|matching files:|\W+",
     re.IGNORECASE,
 )
 _NAMED = re.compile(

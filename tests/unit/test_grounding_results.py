@@ -422,6 +422,8 @@ def test_a_file_that_only_says_ok_is_read_after_a_change_that_named_nothing() ->
         {"mode": "count", "numFiles": 1, "filenames": [], "content": "a.cfg:1", "numMatches": 1},
         '{"matches": ["a.cfg"]}',
         {"content": [{"type": "text", "text": "Found 1 file\na.cfg"}]},
+        '<workspace_result workspace_path="/repo">\nFound 3 matches\na.cfg:3\n</workspace_result>',
+        *("a.cfg\n[Showing results with pagination = limit: 1, offset: 0]", "Matching files:\na.cfg"),
     ],
 )
 def test_a_search_that_shows_no_line_is_no_look_into_the_file(result: Any) -> None:
@@ -530,10 +532,19 @@ def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
         *("This file is too large to read", "Access to path outside of the workspace is not allowed"),
         *("The user chose not to allow this", "PreToolUse:Read hook denied", "Read operation was blocked"),
         "size: 12\ncreated: Mon\nmodified: Mon\nisFile: true\npermissions: 644\n",
+        "File unchanged since last read. The content from the earlier Read tool_result is still current",
+        *('{"type":"file_unchanged","file":{"filePath":"a.cfg"}}', '{"success": false, "message": "nope"}'),
+        *('{"status": "error", "message": "locked"}', '{\n  "ok": false,\n  "reason": "locked"\n}'),
+        {"type": "file_unchanged", "file": {"filePath": "a.cfg"}},
+        "Your command ran successfully and did not produce any output.",
+        *("(Bash completed with no output)", "Permission to use Read has been denied."),
+        "Permission to use Bash with command cat a.cfg has been denied.",
+        "Claude requested permissions to read from a.cfg, but you haven't granted it yet.",
+        *("EISDIR: illegal operation on a directory, read", "(The file `a.cfg` exists, but is empty)"),
         *("No source code definitions found.", "Found 0 results.", "Found no matches"),
     ],
 )
-def test_a_look_that_went_wrong_is_none(result: str) -> None:
+def test_a_look_that_went_wrong_is_none(result: Any) -> None:
     for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
         turn = a_turn()
         turn.call("bash", UNKNOWN)
@@ -561,6 +572,12 @@ def test_a_look_that_went_wrong_is_none(result: str) -> None:
             "Image content here",
         ),
         *("The command line\n\nThe file was denied.", "no_match found"),
+        *(
+            "# Permission to read\n\nIt has been denied.\n",
+            '{"status": "draft", "success": false}',
+            "eisdir = 21",
+        ),
+        *('{"ok": true, "status": "error"}', "File unchanged: no", "your command ran successfully: yes"),
     ],
 )
 def test_a_file_that_speaks_of_what_went_wrong_is_read(result: str) -> None:
