@@ -23,13 +23,14 @@ _FAILED = re.compile(
     rf"|<persisted-output>|{_ERRNO}|binary file (?:[^\n]{{1,255}} )?matches$|cannot execute binary file\b"
     r"|(?:th(?:e|is) )?(?:file|path) [^\n]{0,255}?(?:does not exist|not found|exceeds|is too large)"
     r"|invalid arguments?\b|unsupported call:|exec_command failed\b|(?:failed in sandbox|sandbox error):"
-    r"|(?:tool result missing|\[the command has no new output)\b|pretooluse:\w"
-    r"|(?:\w{1,32} )?(?:request|operation|command|call|access)\b[^\n:]{0,255} (?:is|was|been)"
+    r"|(?:tool result missing|\[the command has no new output)\b|pretooluse:\w|eisdir:"
+    r"|(?:\w{1,32} )?(?:request|operation|command|call|access|permission to)\b[^\n:]{0,255} (?:is|was|been)"
     r" (?:not allowed|denied|blocked|rejected|refused)(?:[.!:]|$| by\b)"
     r"|(?:command )?(?:denied|blocked|rejected|refused) by (?:the )?(?:user|hook|policy|sandbox)\b"
     r"|(?:process )?exit(?:ed with)?(?: code| status)?:? {0,8}-?[1-9]"
     r"|can(?:not|'t) (?:read|open|access|find|stat)\b|(?:could not|failed to|unable to) \w"
-    r"|file path must be\b|this file has not changed\b|the tool execution failed\b"
+    r"|file path must be\b|this file has not changed\b|file unchanged since last read\b"
+    r"|the tool execution failed\b|claude requested permissions? to\b"
     r"|\[request interrupted\b|(?:the )?user doesn't want\b"
     r"|mcp error\b|(?:request|operation|tool) (?:timed out|failed|aborted|cancelled|canceled)\b"
     r"|(?:the )?user (?:rejected|denied|declined|cancelled|canceled|aborted|interrupted|chose not to)\b"
@@ -37,6 +38,7 @@ _FAILED = re.compile(
     r"|references)|no files)\b(?:[^\n:]{0,64}\Z| found\b)"
     r"|not found$"
     r"|\{\s*\"(?:error|is_?error)\"\s*:\s*(?!null|false|\"\"|0\b|\{\}|\[\])"
+    r"|\{\s*\"(?:(?:success|ok)\"\s*:\s*false\b|status\"\s*:\s*\"(?:error|failed)\"|type\"\s*:\s*\"file_unchanged\")"
     r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b(?![./(\w-]))",
     re.MULTILINE,
 )
@@ -53,15 +55,20 @@ _ENDED = re.compile(
 _HEADING = re.compile(r"\s*+\[[^\]\n]{1,255}\][^\n]{0,32}:[ \t]*\n?")
 _NOTHING = re.compile(
     r"(?i:[\s.]*+[(<\[]?(?:no output|no content|empty(?: file)?|null|none|undefined|\{\}|\[\]"
-    r"|(?:warning: )?the file (?:is|exists but the contents are) empty|image(?: content)?"
-    r"|skipped|refused|denied|blocked"
+    r"|(?:warning: )?the file (?:is|`[^`\n]{1,4096}` exists, but is|exists but the contents are) empty"
+    r"|image(?: content)?|skipped|refused|denied|blocked"
     r"|size: [0-9]+(?:\n(?:created|modified|accessed|isDirectory|isFile|permissions): [^\n]{0,255})++"
     r"|(?:old )?(?:tool )?(?:output|result)(?: content)? (?:cleared|omitted|truncated)"
-    r"|(?:tool |command )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
-    r"|command executed successfully with no output)?[)>\]]?[\s.]*+)\Z"
+    r"|(?:tool |command |bash )?(?:ran|executed|completed) (?:successfully )?with(?:out| no)(?: any)? output"
+    r"|command executed successfully with no output"
+    r"|your command ran successfully and did not produce any output)?[)>\]]?[\s.]*+)\Z"
 )
-_CODES = ("exit_code", "exitCode", "returncode", "return_code")
-_MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
+_HOW = re.compile(
+    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
+    r"|nothing (?:was )?found)[.!]?\s*+)\Z"
+)
+CODES = ("exit_code", "exitCode", "returncode", "return_code")
+MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of commands
 _FINE = range(200, 300)  # of HTTP
 _STOPPED = ("interrupted", "timed_out", "timedOut", "cancelled", "canceled", "aborted", "killed")
 _INSIDE = ("metadata", "structuredContent", "structured_content", "result", "output")  # where codes are, too
@@ -71,6 +78,11 @@ _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "
 def says_nothing(text: str) -> bool:
     """Is a result empty, or as good as that?"""
     return _NOTHING.match(text) is not None
+
+
+def says_how(text: str) -> bool:
+    """Does it only say how a call went, or that it found nothing?"""
+    return _HOW.match(text) is not None
 
 
 def has_failed(value: Any, text: str, *, many: bool = False, command: bool = False) -> bool:
@@ -108,16 +120,16 @@ def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _tells_failure(value: dict[str, Any], command: bool) -> bool:
     if value.get("isError") or value.get("is_error") or value.get("error"):
         return True
-    if value.get("success") is False or value.get("ok") is False:
+    if value.get("success") is False or value.get("ok") is False or value.get("type") == "file_unchanged":
         return True
     state = value.get("status")
     if type(state) is str and state.lower() in _BAD_STATES:
         return True
     if any(value.get(key) for key in _STOPPED):
         return True
-    if any(_is_bad_code(value[key]) for key in _CODES if key in value):
+    if any(_is_bad_code(value[key]) for key in CODES if key in value):
         return True
-    codes = (value.get(key) for key in _MORE_CODES) if command else ()
+    codes = (value.get(key) for key in MORE_CODES) if command else ()
     if (command and value.get("signal")) or any(_is_bad_code(each) and each not in _FINE for each in codes):
         return True
     return bool(value.get("stderr")) and not value.get("stdout")
@@ -131,7 +143,7 @@ def _is_bad_code(code: Any) -> bool:
 
 def exit_code(value: Any) -> int | None:
     """The exit code that a result tells: the first of its usual names counts, and only a whole number."""
-    for key in _CODES:
+    for key in CODES:
         if type(value) is dict and key in value:
             found = value[key]
             return found if type(found) is int else None

@@ -17,7 +17,7 @@ import msgspec
 
 from .echoes import ALL, without_echoes
 from .errors import InputError
-from .failures import says_nothing
+from .failures import says_how, says_nothing
 from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
@@ -239,11 +239,13 @@ def observed(
     own: str | None,
     cleaned: str | None,
     cwd: Callable[[], Folded],
+    heads: str = "",
 ) -> bool:
     """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
     `own`: what of the result was read, and not said by the tool; None where nothing tells that.
     `cleaned`: what tells the result from others, without what varies; None where it has no text.
+    `heads`: what of it has lines of a search, which begin with names.
     """
     if cleaned is None:
         return False
@@ -254,7 +256,10 @@ def observed(
     shown = result if own is None else own
     owing = bool(mine) and any(each.pieces or not each.seen for each in mine.values())
     # Where something was written there is something to be seen; numbers may be what was asked for.
-    if (owing or (state.anything is not None and own is not None)) and says_nothing(shown):
+    anywhere = state.anything is not None and own is not None
+    if (owing or anywhere) and says_nothing(shown):
+        return False
+    if anywhere and says_how(shown) and not any(each.pieces for each in mine.values()):
         return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
@@ -264,7 +269,7 @@ def observed(
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
     if state.mutations:
-        _settle(state, look, shown, cwd)
+        _settle(state, look, shown, heads, cwd)
     return True
 
 
@@ -293,7 +298,7 @@ def _can_settle(target: Target, since: int) -> bool:
     return not target.seen and target.since is not None and target.since < since
 
 
-def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Folded]) -> None:
+def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Callable[[], Folded]) -> None:
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
@@ -304,8 +309,8 @@ def _settle(state: Grounding, look: Pending, result: str, cwd: Callable[[], Fold
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
     found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if look.search else []
     hits: dict[str, list[str]] = {}
-    if found and occurs_in(result, (name for key in found for name in open_ones[key].names)):
-        for name, lines in lines_by_name(result).items():
+    if found and occurs_in(heads, (name for key in found for name in open_ones[key].names)):
+        for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
         if key in keys:

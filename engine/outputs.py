@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
-from .shown import LEAVES, blocks, result_text, scalars
+from .failures import CODES, MORE_CODES, says_how
+from .shown import LEAVES, block_texts, blocks, result_text, scalars
 
 # Fields that hold what was read; those that do where there is none of these.
 _HOLDS = frozenset(
@@ -22,8 +23,12 @@ _HOLDS = frozenset(
 _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
 _FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
-_JSON = re.compile(r'\s*+\{\s*+"(?:output|stdout|metadata|exit_code)"\s*+:')
-_GOOD = re.compile(r"(?i:ok|okay|success(?:ful)?|done|true)[.!]?\Z")  # says how it went
+# What the JSON of a command begins with; where others begin like that, too, it tells its output and its end.
+_JSON = re.compile(
+    r'\s*+\{\s*+"(?:(output|stdout|metadata|exit_code)|exitCode|return_?code|command|status|success|stderr)"\s*+:'
+)
+_OUTPUTS = frozenset({"stdout", "stderr", "output"})
+_ENDS = frozenset({*CODES, *MORE_CODES, "success"})
 _VALUE = re.compile(r"\s*+[{\[\"]")
 _LARGEST = 1_000_000  # characters of a result that is read as JSON
 _REMINDER = re.compile(r"^[ \t]*+<system-reminder>.*?(?:</system-reminder>|\Z)", re.MULTILINE | re.DOTALL)
@@ -55,22 +60,27 @@ def opened(value: Any) -> Any:
     text, inside = value, blocks(value)
     if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
         text = result_text(value)
-    if type(text) is not str or len(text) > _LARGEST or _JSON.match(text) is None:
+    begins = _JSON.match(text) if type(text) is str else None
+    found = None if begins is None else _decoded(text)
+    if begins is None or type(found) is not dict:
         return value
-    try:
-        found = decode(text)
-    except JsonError:
-        return value
-    return found if type(found) is dict else value
+    known = begins[1] is not None or not (_OUTPUTS.isdisjoint(found) or _ENDS.isdisjoint(found))
+    return found if known else value
 
 
 def printed(value: Any) -> str:
     """What a command printed, of what its tool gave back."""
-    own = _bare(value) if type(value) is str else held(value)
+    # Notices of tools that read are no matter here: what a command printed is the file.
+    own = _unreminded(value) if type(value) is str else _fields(value, _printed, _same)
     text = result_text(value) if own is None else own
     if type(value) is not str and blocks(value) is None:
         return text
     return _LABEL.sub("", _AROUND.sub("", text))
+
+
+def plain(value: Any) -> str:
+    """What a tool gave as text, as it gave it: in JSON or a field, a line's head is part of a file's line."""
+    return _bare(value if type(value) is str else "\n".join(block_texts(value)))
 
 
 def held(value: Any, *, asked: bool = False) -> str | None:
@@ -81,56 +91,88 @@ def held(value: Any, *, asked: bool = False) -> str | None:
     read = _answered if asked else _unwrapped
     if type(value) is str:
         return read(value)
-    if all(each is None for each in scalars(value)):
-        return ""
-    return _fields(value, read)
+    counts = type(value) is dict and [] in value.values()
+    if all(_is_no_more(each, counts) for each in scalars(value)):
+        return result_text(value)
+    return _fields(value, read, _bare)
 
 
-def _fields(value: Any, read: Callable[[str], str]) -> str | None:
-    """The texts of the fields that hold something, at any depth. `read`: what the text of a block is."""
+def _is_no_more(scalar: Any, counts: bool) -> bool:
+    """Does it only say how it went? `counts`: or, beside a list of nothing, how little there was."""
+    return scalar is None or (counts and not scalar) or (type(scalar) is str and says_how(scalar))
+
+
+def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -> str | None:
+    """The texts of the fields that hold something, at any depth, each once. `read`, `own`: what the text of
+    a block is, and that of a field."""
     found: list[str] = []
     perhaps: list[str] = []
-    todo: list[tuple[Any, int]] = [(value, 0)]  # with what its field is: 2, it holds; 1, it may
+    # With what its field is (2: it holds, 1: it may), and what a text in it is.
+    todo: list[tuple[Any, int, Callable[[str], str]]] = [(value, 0, own)]
     left = LEAVES
     while todo and left:
-        here, holds = todo.pop()
+        here, holds, own = todo.pop()
         left -= 1
         if type(here) is str and holds == 2:
-            found.append(_bare(here))
-        elif type(here) is str and holds and _GOOD.match(here) is None:
-            perhaps.append(_bare(here))
+            found.append(own(here))
+        elif type(here) is str and holds and not says_how(here):
+            perhaps.append(own(here))
         elif type(here) is list:
-            todo.extend((each, holds) for each in reversed(here))
+            todo.extend((each, holds, own) for each in reversed(here))
         elif type(here) is dict and here.get("type") == "text" and type(here.get("text")) is str:
             found.append(read(here["text"]))
         elif type(here) is dict:
             names = _HOLDS if _CELLS.isdisjoint(here) else {*_HOLDS, "source"}
             below = min(holds, 1)
             for key, each in reversed(here.items()):
-                todo.append((each, 2 if key in names else 1 if key in _MAY_HOLD else below))
+                inside = 2 if key in names else 1 if key in _MAY_HOLD else below
+                todo.append((each, inside, _noticed if key == "structuredContent" else own))
     if any(found) or not (found or perhaps):
-        return "\n".join(found) if found else None
-    return "\n".join(perhaps)
+        return "\n".join(dict.fromkeys(found)) if found else None
+    return "\n".join(dict.fromkeys(perhaps))
 
 
 def _answered(text: str) -> str:
     return _unwrapped(text, itself=False)
 
 
+def _printed(text: str) -> str:
+    """What a block of a command holds: a field of the JSON that it is, or all that was printed."""
+    text = _unreminded(text)
+    value = _decoded(text)
+    own = _fields(value, _same, _same) if _is_wrapper(value) else None
+    return text if own is None else own
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _noticed(text: str) -> str:
+    """A text of a structured result: lines that look like notices are the file's, unless it is no more."""
+    return text if _bare(text).strip() else ""
+
+
 def _unwrapped(text: str, *, itself: bool = True) -> str:
     """What a text holds: what the JSON holds that it is, else `itself`, since a file may be JSON, too."""
     text = _bare(text)
-    if _VALUE.match(text) is None or len(text) > _LARGEST:
+    value = _decoded(text)
+    if value is None:
         return text
-    try:
-        value = decode(text)
-    except JsonError:
-        return text
-    if _is_wrapper(value):
-        own = _fields(value, _bare)
-        if own is not None:
-            return own
+    own = _fields(value, _bare, _bare) if _is_wrapper(value) else None
+    if own is not None:
+        return own
     return f"{text}\n{result_text(value)}" if itself else result_text(value)
+
+
+def _decoded(text: str) -> Any:
+    """The array, object or text in JSON that a text is; None where it is none, or too long."""
+    if _VALUE.match(text) is None or len(text) > _LARGEST:
+        return None
+    try:
+        return decode(text)
+    except JsonError:
+        return None
 
 
 def _is_wrapper(value: Any) -> bool:
@@ -153,10 +195,13 @@ def _are_objects(value: Any) -> bool:
     return type(value) is list and bool(value) and all(type(each) is dict for each in value)
 
 
+def _unreminded(text: str) -> str:
+    return _REMINDER.sub("", text) if "<system-reminder>" in text else text
+
+
 def _bare(text: str) -> str:
     """A text without what tools are known to write around a file."""
-    if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text)
+    text = _unreminded(text)
     tags = _TAGS.match(text)
     if tags is not None:
         text = text[tags.end() :].rstrip()

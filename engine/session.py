@@ -28,7 +28,7 @@ from .gatevalues import Pending, Room
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
-from .outputs import held, opened, printed
+from .outputs import held, opened, plain, printed
 from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
@@ -429,7 +429,8 @@ class Session:
         elif good:
             key = text if type(value) is str else result_key(value)
             cleaned = None if key is None else grounds.clean(pending.cleaners, key)
-            grounding.observed(ground, call.tool, pending, text, own, cleaned, self._home)
+            heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
+            grounding.observed(ground, call.tool, pending, text, own, cleaned, self._home, heads)
         if pending.signals and good and unmoved:
             view = _View(self._state, None, self._state.turn.step)
             env = Env(self._context, view, _Result(good, text, value))

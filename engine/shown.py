@@ -47,7 +47,8 @@ _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re
 _COUNTED = re.compile(
     r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
     r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
-    r"|files_with_matches|\W+",
+    r"|files_with_matches|</?workspace_result\b[^>]*+>|\[showing results with pagination\b.*"
+    r"|matching files:|\W+",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
@@ -351,15 +352,20 @@ def blocks(value: Any) -> list[Any] | None:
     return found if type(found) is list else None
 
 
-def result_text(value: Any) -> str:
-    """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
-    if type(value) is str:
-        return value
-    texts = [
+def block_texts(value: Any) -> list[str]:
+    """The texts of the blocks of an MCP result."""
+    return [
         each["text"]
         for each in blocks(value) or ()
         if type(each) is dict and each.get("type") == "text" and type(each.get("text")) is str
     ]
+
+
+def result_text(value: Any) -> str:
+    """A result as text: the texts of an MCP result, a text itself, else all texts in it, a line for each."""
+    if type(value) is str:
+        return value
+    texts = block_texts(value)
     if texts:
         return "\n".join(texts)
     # Without its numbers: a tool's own counts and codes show nothing.

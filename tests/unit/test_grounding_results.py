@@ -208,6 +208,19 @@ def test_a_file_of_json_is_no_answer_of_a_tool(new: str, result: str) -> None:
         ("binary", "text", [{"type": "text", "text": "*.svg binary"}]),
         ("binary", "exit_code", [{"type": "text", "text": '{"stdout": "*.svg binary", "exit_code": 0}'}]),
         ("doc", "file", f"doc = x\n{REMINDER}"),
+        *(
+            ("binary", "text", json.dumps({**head, "stdout": "*.svg binary", "was": "*.svg text", "rc": 0}))
+            for head in (
+                *(
+                    {"command": "x"},
+                    {"success": True},
+                    {"returncode": 0},
+                    {"return_code": 0},
+                    {"exitCode": 0},
+                ),
+                *({"status": "done"}, {"stderr": ""}),
+            )
+        ),
     ],
 )
 def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, result: Any) -> None:
@@ -225,6 +238,9 @@ def test_what_a_tool_says_around_a_command_shows_nothing(old: str, new: str, res
         {"content": [{"type": "text", "text": json.dumps({"output": FILE})}], "isError": False},
         {"result": {"stdout": FILE, "exit_code": 0}},
         {"exit_code": 0, "out": FILE},
+        json.dumps({"command": "cat a.cfg", "exit_code": 0, "stdout": FILE}),
+        json.dumps({"success": True, "output": FILE, "command": "cat a.cfg"}),
+        [{"type": "text", "text": json.dumps({"returncode": 0, "stderr": "", "stdout": FILE})}],
     ],
 )
 def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -> None:
@@ -235,11 +251,51 @@ def test_what_a_command_printed_is_seen_however_its_tool_wraps_it(result: Any) -
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "draft", "name": "b"}',
+        '{"command": "node", "args": ["x"], "output": "b.log"}',
+        '{"success": true, "exit_code": 1, "name": "b"}',
+        '<files>\n  <file name="a.xml"/>\n  <file name="b.xml"/>\n</files>\n',
+        "<content>\n  <p>Welcome</p>\n</content>\n",
+        "# Tasks\n[build] result:\n- done\n",
+        "# Format\nStatus: showing lines only\n(End of file)\n",
+    ],
+)
+def test_lines_of_a_file_that_look_like_notices_are_printed_by_a_command(text: str) -> None:
+    blocks = [{"type": "text", "text": text}]
+    for tool, arguments, result in (
+        *(
+            ("bash", {"command": "cat a.cfg"}, each)
+            for each in (text, blocks, {"stdout": text, "exit_code": 0})
+        ),
+        ("look", {"path": "a.cfg"}, {"content": blocks, "structuredContent": {"content": text}}),
+    ):
+        turn = a_turn()
+        turn.call("edit", {"path": "a.cfg", "content": text})
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ()
+
+
+def test_a_reminder_in_a_field_of_what_a_command_printed_is_the_file() -> None:
+    turn, text = a_turn(), "# A\n<system-reminder>\nbe kind\n</system-reminder>\nbye\n"
+    turn.call("edit", {"path": "a.cfg", "content": text})
+    turn.call("bash", {"command": "cat a.cfg"}, {"stdout": text, "stderr": ""})
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
     "result",
     [
         [{"type": "text", "text": "Error: no such file"}],
         [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}],
         {"content": [{"type": "text", "text": '{"stdout": "x", "exit_code": 1}'}], "isError": False},
+        '{"returncode": 1, "stdout": "x"}',
+        '{"command": "cat a.cfg", "stdout": "x", "stderr": "", "exit_code": 1}',
+        '{"success": false, "stdout": "x", "stderr": "denied"}',
+        '{"status": "error", "stdout": "x"}',
+        '{"stderr": "denied", "stdout": "", "returncode": 0}',
+        '{"returncode": 0, "stdout": "", "stderr": ""}',
     ],
 )
 def test_an_error_in_a_block_is_one(result: Any) -> None:
@@ -289,6 +345,14 @@ def test_what_is_read_out_of_results_costs_linear_time() -> None:
         ("look", {"path": "a.cfg"}, "<file>\n(End of file - total 0 lines)"),
         ("bash", {"command": "cat a.cfg"}, {"stdout": "", "stderr": "", "interrupted": False}),
         ("bash", {"command": "cat a.cfg"}, "Exit code: 0\nOutput:\n"),
+        *(
+            ("search", {"pattern": "x", "path": "a.cfg"}, each)
+            for each in (
+                *({"matches": [], "total": 0}, '{"matches": [], "total": 0}', {"results": []}, "0 results"),
+                *({"status": "success"}, "ok", "Success.", {"output": "ok"}, "Nothing found"),
+                *([{"type": "text", "text": "ok"}], {"files": [], "truncated": False, "next": None}),
+            )
+        ),
     ],
 )
 def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: Any, result: Any) -> None:
@@ -298,11 +362,45 @@ def test_an_empty_look_after_a_change_that_named_nothing(tool: str, arguments: A
     assert turn.now.owed == ("a change that named nothing",)
 
 
-@pytest.mark.parametrize("result", [30, False, {"on": True, "level": 30}, "timeout=30", {"content": "x"}])
+@pytest.mark.parametrize(
+    "result",
+    [
+        30,
+        False,
+        {"on": False, "level": 0},
+        {"on": True, "level": 30},
+        {"status": "success", "level": 30},
+        "timeout=30",
+        {"content": "x"},
+        "ok = 1",
+    ],
+)
 def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: Any) -> None:
     turn = a_turn()
     turn.call("bash", {"command": "python gen.py"}, "ok")
     turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+STAT = "size: 12\ncreated: Mon\nisDirectory: false\nisFile: true\npermissions: 644"
+
+
+@pytest.mark.parametrize("text", ["", "(empty)", "(no content)", "null", "[Tool result omitted]", STAT])
+@pytest.mark.parametrize("change", [UNKNOWN, {"command": "python gen.py"}])
+def test_nothing_said_twice_is_nothing(text: str, change: Any) -> None:
+    block = {"type": "text", "text": text}
+    for result in ({"content": [block], "structuredContent": {"content": text}}, [block, block]):
+        turn = a_turn()
+        turn.call("bash", change)
+        turn.call("look", {"path": "a.cfg"}, result)
+        assert len(turn.now.owed) == 1
+
+
+def test_a_file_that_only_says_ok_is_read_after_a_change_that_named_nothing() -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "content": "ok\n"})
+    turn.call("bash", {"command": "python gen.py"}, "ok")
+    turn.call("look", {"path": "a.cfg"}, "ok\n")
     assert turn.now.owed == ()
 
 
@@ -324,6 +422,8 @@ def test_a_look_with_something_in_it_after_a_change_that_named_nothing(result: A
         {"mode": "count", "numFiles": 1, "filenames": [], "content": "a.cfg:1", "numMatches": 1},
         '{"matches": ["a.cfg"]}',
         {"content": [{"type": "text", "text": "Found 1 file\na.cfg"}]},
+        '<workspace_result workspace_path="/repo">\nFound 3 matches\na.cfg:3\n</workspace_result>',
+        *("a.cfg\n[Showing results with pagination = limit: 1, offset: 0]", "Matching files:\na.cfg"),
     ],
 )
 def test_a_search_that_shows_no_line_is_no_look_into_the_file(result: Any) -> None:
@@ -347,6 +447,41 @@ def test_a_search_that_shows_a_line_is_a_look_into_the_file(result: Any) -> None
     turn = a_turn()
     turn.call("bash", UNKNOWN)
     turn.call("search", {"pattern": "timeout", "path": "a.cfg"}, result)
+    assert turn.now.owed == ()
+
+
+LOG = "a.cfg:7:timeout=30"  # a line of notes.md
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [{"file": "notes.md", "line": 3, "text": LOG}],
+        {"matches": [{"file": "notes.md", "line_number": 3, "line": LOG}], "total": 1},
+        {"results": [{"path": "notes.md", "line": 3, "content": f"x\n{LOG}"}]},
+    ],
+)
+def test_a_line_of_one_file_in_json_is_no_hit_in_another(found: Any) -> None:
+    texts = (json.dumps(found), json.dumps(found, indent=0))
+    for result in (found, {"content": [], "structuredContent": {"result": found}}, *texts):
+        for shown in (
+            result,
+            {"content": [{"type": "text", "text": result}]},
+            [{"type": "text", "text": result}],
+        ):
+            turn = a_turn()
+            turn.call("edit", EDIT)
+            turn.call("search", {"pattern": "timeout"}, shown)
+            assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [LOG, [{"type": "text", "text": LOG}], {"content": [{"type": "text", "text": LOG}]}]
+)
+def test_a_line_of_a_search_as_text_is_a_hit_in_the_file_it_begins_with(result: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", EDIT)
+    turn.call("search", {"pattern": "timeout"}, result)
     assert turn.now.owed == ()
 
 
@@ -397,10 +532,19 @@ def test_the_lines_of_a_search_are_looked_through_in_linear_time() -> None:
         *("This file is too large to read", "Access to path outside of the workspace is not allowed"),
         *("The user chose not to allow this", "PreToolUse:Read hook denied", "Read operation was blocked"),
         "size: 12\ncreated: Mon\nmodified: Mon\nisFile: true\npermissions: 644\n",
+        "File unchanged since last read. The content from the earlier Read tool_result is still current",
+        *('{"type":"file_unchanged","file":{"filePath":"a.cfg"}}', '{"success": false, "message": "nope"}'),
+        *('{"status": "error", "message": "locked"}', '{\n  "ok": false,\n  "reason": "locked"\n}'),
+        {"type": "file_unchanged", "file": {"filePath": "a.cfg"}},
+        "Your command ran successfully and did not produce any output.",
+        *("(Bash completed with no output)", "Permission to use Read has been denied."),
+        "Permission to use Bash with command cat a.cfg has been denied.",
+        "Claude requested permissions to read from a.cfg, but you haven't granted it yet.",
+        *("EISDIR: illegal operation on a directory, read", "(The file `a.cfg` exists, but is empty)"),
         *("No source code definitions found.", "Found 0 results.", "Found no matches"),
     ],
 )
-def test_a_look_that_went_wrong_is_none(result: str) -> None:
+def test_a_look_that_went_wrong_is_none(result: Any) -> None:
     for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
         turn = a_turn()
         turn.call("bash", UNKNOWN)
@@ -428,6 +572,12 @@ def test_a_look_that_went_wrong_is_none(result: str) -> None:
             "Image content here",
         ),
         *("The command line\n\nThe file was denied.", "no_match found"),
+        *(
+            "# Permission to read\n\nIt has been denied.\n",
+            '{"status": "draft", "success": false}',
+            "eisdir = 21",
+        ),
+        *('{"ok": true, "status": "error"}', "File unchanged: no", "your command ran successfully: yes"),
     ],
 )
 def test_a_file_that_speaks_of_what_went_wrong_is_read(result: str) -> None:
