@@ -5,7 +5,6 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from time import perf_counter_ns
@@ -35,6 +34,7 @@ from .plan import glob_matches
 from .relevance import home, short_key
 from .shown import result_key, result_text
 from .state import Call, State, Turn
+from .stores._forks import generation
 from .tools import own_copy
 from .verdict import Verdict
 
@@ -117,7 +117,8 @@ class Session:
         self._store = store
         self._key = id or ""
         self._locks: dict[int, RLock] = {}  # of each process: that of a parent stays as it was at the fork
-        self._busy = 0  # the process that is in a verb
+        self._busy = -1  # the process that is in a verb
+        self._generation = generation()
 
     @property
     def engine(self) -> Engine:
@@ -126,7 +127,7 @@ class Session:
 
     def dump(self) -> bytes:
         """The session's memory as JSON, for `Engine.session(state=…)`."""
-        with self._lock():
+        with self._lock(self._generation[0]):
             kept = None if self._store is None else self._store.read(self._key)
             return memory.encode(self._state) if kept is None else kept
 
@@ -233,11 +234,13 @@ class Session:
             good = told_good and call.admitted
             if call.admitted:
                 self._came_back(call, value, good)
-            _answer(turn, call.tool, good)
+            if turn.answered.get(call.tool) is not True:
+                _answer(turn, call.tool, good)
             if call.sent:
                 _answer(turn, call.sent, good)
             if good:
-                _latch(turn, call.tool)
+                if call.tool not in turn.after:
+                    _latch(turn, call.tool)
                 if call.tool not in self._state.after:
                     if len(self._state.after) < memory.DIGESTS:
                         self._state.after.append(call.tool)
@@ -295,8 +298,8 @@ class Session:
 
     # Inside -----------------------------------------------------------------------------------
 
-    def _lock(self) -> RLock:
-        return self._locks.setdefault(os.getpid(), RLock())
+    def _lock(self, process: int) -> RLock:
+        return self._locks.get(process) or self._locks.setdefault(process, RLock())
 
     def _verb(self, work: Callable[[], T], *, anew: bool = False) -> T:
         """One verb at a time, as one update of the store where there is one; it may be done again.
@@ -304,17 +307,18 @@ class Session:
         What runs inside of one, a stage or a hook of the host, cannot use another. `anew`: it needs nothing
         of what was before.
         """
-        with self._lock():
-            if self._busy == os.getpid():
+        process = self._generation[0]
+        with self._lock(process):
+            if self._busy == process:
                 raise InputError("a session cannot be used by what runs inside of its own verbs")
-            self._busy = os.getpid()
+            self._busy = process
             try:
                 if self._store is None:
                     self._stay()
                     return work()
                 return self._store.update(self._key, self._update(work, anew))
             finally:
-                self._busy = 0
+                self._busy = -1
 
     def _update(self, work: Callable[[], T], anew: bool) -> Callable[[bytes | None], tuple[bytes | None, T]]:
         def change(data: bytes | None) -> tuple[bytes | None, T]:
@@ -571,8 +575,6 @@ def _answer(turn: Turn, name: str, good: bool) -> None:
 
 
 def _latch(turn: Turn, name: str) -> None:
-    if name in turn.after:
-        return
     if len(turn.after) < memory.DIGESTS and _has_room(turn, name):
         turn.after.append(name)
     elif "after" not in turn.full:

@@ -148,8 +148,11 @@ class _Versioned(msgspec.Struct):
 
 def short(name: str) -> str:
     """A name as it is kept: itself, or a digest where it is long or no text that could be written."""
-    if len(name) <= _SHORT and name.isprintable() and name[:1] != _HASHED and bytes_of(name) <= _SHORT:
-        return name
+    if len(name) <= _SHORT and name.isprintable() and name[:1] != _HASHED:
+        if name.isascii() and '"' not in name and "\\" not in name:
+            return name
+        if bytes_of(name) <= _SHORT:
+            return name
     return _HASHED + blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

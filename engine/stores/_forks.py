@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
 from threading import Condition
 from typing import Protocol
 from weakref import ref
@@ -34,6 +35,19 @@ def watch_forks(store: Forks) -> None:
     os.register_at_fork(
         before=before, after_in_parent=lambda: after(False), after_in_child=lambda: after(True)
     )
+
+
+@cache
+def generation() -> list[int]:
+    """One number: of how many forks this process is the child. Costs less than to ask for its id."""
+    number = [0]
+
+    def child() -> None:
+        number[0] += 1
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=child)
+    return number
 
 
 class Gate:
