@@ -37,16 +37,17 @@ def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
     folder = _folder(parts, ("&&", ";"))
     found: list[str] = []
     texts: list[str] = []
-    lost = more = False  # lost: in a folder that is not known
+    lost = more = left = False  # lost: in a folder that is not known; left: it may run without the `cd`
     for part in parts[folder is not None :]:
         lost = lost or any(word.text in _MOVES for word in part.words)
+        left = left or part.link in (";", "||")
         if is_read_only(part):
             continue
         words = _changed(part)
         names = [word.text for word in words if word.text and (not lost or word.head[0] in "/~")]
         more = more or lost or len(names) < len(words)
         if folder is not None:
-            more = more or not _is_certain(folder) or part.link in (";", "||") or any(map(_goes_up, names))
+            more = more or not _is_certain(folder) or left or any(map(_goes_up, names))
         found += names
         if part.redirects or not _is_textless(part):
             texts += [name for name in names if not _SCRATCH.match(name)]

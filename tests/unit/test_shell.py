@@ -851,6 +851,7 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("(cd x && truncate a); truncate /b", ("/b",)),
         ("command cd x && truncate a", ()),
         ("truncate 'a", ()),
+        ("cd /x && ls || true && truncate a", ("/x/a",)),
         ("rm -rf build && npm run build", ()),
         ("mkdir -p dist; touch .env; chmod +x run.sh && ./run.sh", ()),
         ("cd /repo && git rm -q a && sed -i s/a/b/ f && npm ci", ("/repo/f",)),
