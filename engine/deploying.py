@@ -84,11 +84,6 @@ class Set(Struct, frozen=True):
         """The warnings, a line each."""
         return tuple(map(in_a_line, self.warnings))
 
-    def model(self, name: str | None) -> str | None:
-        """What a model is, by what the deployment calls it."""
-        models = self.settings.models
-        return models.get(name, name) if models and type(name) is str else name
-
     def expired(self) -> tuple[str, ...]:
         """Where each `disable` stands whose day is past, in UTC."""
         today = datetime.now(UTC).date().isoformat()

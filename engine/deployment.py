@@ -301,11 +301,11 @@ class Deployment:
             voided, now = self._voided, self._set  # in this order: what comes between is seen next time
             on = now if digest is None else self._sets.get(digest, now)
             engine = on.engine if own is None else on.engine.over(own)
-            return engine, on.model(model), partial(told, on.log)
+            return engine, on.settings.model(model), partial(told, on.log)
 
         return on.engine.session(
             id,
-            model=on.model(model),
+            model=on.settings.model(model),
             tools=tools,
             context=context,
             stages=stages,
@@ -338,7 +338,7 @@ class Deployment:
         began = perf_counter_ns()
         now = self._set  # once: a load may put another in its place meanwhile
         engine = now.engine if tools is None else now.engine.over(tools)
-        known = now.model(model)
+        known = now.settings.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
         self._tell(now.log, verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)

@@ -36,7 +36,7 @@ def echoed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
     different = list(dict.fromkeys(pieces))
     if not different:
         return []
-    said = [spelled for text in texts for spelled in _spellings(text)]
+    said = [each for text in texts for each in _spellings(text)]
     apart, together = "\n".join(said).casefold(), _plain("".join(said))
     found: list[str] = []
     for piece in different:

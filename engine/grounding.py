@@ -22,7 +22,7 @@ from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .paths import Folded
-from .relevance import composed, key_of, occurs_in, short_key, touches
+from .relevance import LONGEST_PATH, composed, key_of, occurs_in, short_key, touches
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
@@ -30,7 +30,6 @@ _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
 _CUT = 24  # bytes of a name that is not kept whole then
 _KEYED = blake2b(digest_size=MARK * 3 // 4, key=b"callgate.novelty")  # to be copied
 _FOLDERS = 24  # above a path whose name is not kept whole
-_TOKEN = 4096  # characters of a path
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -202,7 +201,7 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     """Do some texts touch anything that a claim is about?"""
     kept = tuple(texts)
     whole = "\n".join(map(composed, kept))
-    keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= _TOKEN}
+    keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= LONGEST_PATH}
     near = [name for name in _about(state) if occurs_in(whole, (name,)) or key_of(name, cwd) in keys]
     return bool(near) and any(touches(text, near, cwd) for text in kept)
 

@@ -7,7 +7,8 @@ nothing and raises nothing. What is not in the log is counted, and the log says 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 from weakref import finalize
 
@@ -24,6 +25,16 @@ from .logthread import EXIT, LogThread
 from .stores._forks import watch_forks
 
 __all__ = ["DecisionLog", "LogCounts", "LogReader", "LogSettings", "read_log"]
+
+
+BOUNDS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "value_bytes": (0, 1 << 24),
+        "max_bytes": (1024, 1 << 50),
+        "keep": (0, 1000),
+        "queue": (1, 1_000_000),
+    }
+)
 
 
 class LogSettings(msgspec.Struct, frozen=True):
@@ -63,12 +74,7 @@ class LogSettings(msgspec.Struct, frozen=True):
                 read_pointer(each)
             except ValueError as error:
                 raise InputError(f"the mask `{each[:64]}` is no JSON Pointer: {error}") from None
-        for name, least, most in (
-            ("value_bytes", 0, 1 << 24),
-            ("max_bytes", 1024, 1 << 50),
-            ("keep", 0, 1000),
-            ("queue", 1, 1_000_000),
-        ):
+        for name, (least, most) in BOUNDS.items():
             value = getattr(self, name)
             if value is None and name == "max_bytes":
                 continue

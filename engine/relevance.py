@@ -16,7 +16,7 @@ from unicodedata import normalize as compose
 from .paths import Folded, fold
 
 _PIECE = 255  # characters between blanks that are composed; sorting the marks of one letter is quadratic
-_TOKEN = 4096  # characters of a path
+LONGEST_PATH = 4096  # characters of a path
 _SPELLING = 256  # characters by which another spelling of it may be longer
 _NAME = re.compile(r"[\w./\\~@#%+-]")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
@@ -41,7 +41,7 @@ def composed(text: str) -> str:
 @lru_cache(4096)
 def key_of(name: str, cwd: Folded) -> str:
     """What two spellings of one path have in common; other names are their own."""
-    if len(name) <= _TOKEN:
+    if len(name) <= LONGEST_PATH:
         folded = fold(name, cwd)
         if folded is not None:
             return f"{folded.root}\0{folded.text}"
@@ -57,7 +57,7 @@ def short_key(name: str, cwd: Folded) -> str:
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:
     """Does the text touch one of the names? They are in NFC; those with one last part are found at once."""
     text = composed(text)
-    whole = key_of(text.strip(), cwd) if len(text) <= _TOKEN else None
+    whole = key_of(text.strip(), cwd) if len(text) <= LONGEST_PATH else None
     by_tail: dict[str, list[str]] = {}
     for name in names:
         if whole is not None and whole == key_of(name, cwd):

@@ -25,7 +25,7 @@ from .documents import plain_value
 from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
-from .log import LogSettings
+from .log import BOUNDS, LogSettings
 from .patterns import absolute
 from .stores import store_name, url_from
 
@@ -106,10 +106,10 @@ SCHEMA: Mapping[str, Any] = {
                 "schema": {**_TEXT, "check_with": _mask},
                 "meta": {"meant": "a list of JSON Pointers such as `/password`"},
             },
-            "value-bytes": {"type": "integer", "min": 0, "max": 1 << 24},
-            "max-bytes": {"type": "integer", "min": 1024, "max": 1 << 50},
-            "keep": {"type": "integer", "min": 0, "max": 1000},
-            "queue": {"type": "integer", "min": 1, "max": 1_000_000},
+            **{
+                name.replace("_", "-"): {"type": "integer", "min": least, "max": most}
+                for name, (least, most) in BOUNDS.items()
+            },
         },
         "meta": {"example": "{to: ./decisions.jsonl}"},
     },
@@ -164,6 +164,10 @@ class Settings(Struct, frozen=True):
     def at(self, *place: str | int) -> Span:
         """Where a setting stands, or the nearest one above it that does."""
         return _at(self.spans, place)
+
+    def model(self, name: str | None) -> str | None:
+        """What a model is, by what the deployment calls it."""
+        return self.models.get(name, name) if self.models and type(name) is str else name
 
 
 def read_settings(

@@ -11,6 +11,7 @@ Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s,
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -71,6 +72,7 @@ class Command(Struct, frozen=True, gc=False):
     noted: tuple[Word, ...] = ()
 
 
+@lru_cache(8)  # of one call several things are asked
 def read(text: str) -> tuple[Command, ...] | None:
     """Every simple command of the text, in order; None where something in it is unclear.
 

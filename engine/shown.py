@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ..grammar.ast import Json
 from .paths import Folded
-from .relevance import composed, short_key
+from .relevance import LONGEST_PATH, composed, short_key
 
 _PATHS = frozenset(
     {
@@ -55,7 +55,6 @@ _NAMED = re.compile(
     r"(?:(?:file|path): |[#*-]+ )?[`\"']?(.+?)[`\"']?(?:(?::| \() ?[0-9]+(?: match(?:es)?)?\)?)?:?",
     re.IGNORECASE,
 )
-_TOKEN = 4096  # characters of a path
 _LEAST = 4  # characters
 _ADDRESS = re.compile(r"[@\s]")
 _PATCH = "*** Begin Patch"
@@ -301,7 +300,7 @@ def shows_line(text: str, keys: frozenset[str], cwd: Folded) -> bool:
     """Does the answer of a search show a line, and not only counts, and names of what it looked through?"""
     for line in text.splitlines():
         here = line.strip()
-        if len(here) > _TOKEN:
+        if len(here) > LONGEST_PATH:
             return True
         if _COUNTED.fullmatch(here) is None:
             found = _NAMED.fullmatch(here)

@@ -141,8 +141,7 @@ def _verdict(call: Call, side: Side) -> Verdict | BadLine:
     from ._judge import Judge
     from ._lines import BadLine
 
-    models = side.settings.models if side.settings is not None else {}
-    model = None if call.model is None else models.get(call.model, call.model)
+    model = call.model if side.settings is None else side.settings.model(call.model)
     try:
         return Judge(side.engine, None, None).verdict(replace(call, model=model))
     except BadLine as bad:
