@@ -40,9 +40,10 @@ from .paths import Folded
 from .plan import is_named, matches_model
 from .relevance import composed, key_of
 from .selector import MISSING, get
-from .shellcall import Where, beside, inside, is_plain, runs_later, where
-from .shown import Written, leaves, written
+from .shellcall import beside, is_plain, runs_later
+from .shown import PATHS, Written, leaves, written
 from .tools import Tool
+from .whereabouts import Where, inside, where
 
 _SIGNAL = 9  # bytes of a signal in the state beside its name
 _QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
@@ -122,7 +123,7 @@ class Grounds:
             if is_named(name, tool):
                 return _command(arguments, segments, cwd)
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
-        place = where(arguments.items() if type(arguments) is dict else (), names=True)
+        place = where(arguments.items() if type(arguments) is dict else (), files=PATHS)
         if not reading or self._is_listed("mutates", tool):
             named = _placed(written(arguments), place)
             return Seen(True, named, (), unnamed=not named)
@@ -131,7 +132,9 @@ class Grounds:
         here = {key_of(".", cwd), "."}
         asks = _asks(part)
         search = asks and all(key_of(each.name, cwd) in here for each in named)
-        if place.unknown or (place.folder is not None and key_of(place.folder, cwd) not in here):
+        if place.unknown or place.apart:
+            search = False
+        if place.folder is not None and key_of(place.folder, cwd) not in here:
             search = False
         named = () if place.unknown else named
         return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
@@ -306,24 +309,28 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     if mutates(command) or not plain:
         changed, more = targets(command)
         files = inside(place, changed)
-        named = tuple(Written(composed(each)) for each in files)
+        named = _named(files, place)
         return Seen(True, named, files, unnamed=more or place.unknown or not plain)
     # What lies above a folder may be seen through a link.
     looked = () if place.unknown or runs_later(arguments, segments) else shows(command)
     files = inside(place, (each for each in looked if place.folder is None or ".." not in each.split("/")))
     # What else a command prints may be what it was told to print.
-    named = tuple(Written(composed(each)) for each in files)
-    at_home = place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd)
+    named = _named(files, place)
+    at_home = not place.apart and (place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd))
     search = bool(looked) and at_home and is_search(command)
     return Seen(False, named, reads(command), bool(files), search, said(command))
 
 
 def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:
-    """What is named, in the folder that the call names."""
-    if place.folder is None:
+    """What is named, at the place that the call names."""
+    if place.folder is None and not place.apart:
         return named
     names = inside(place, (each.name for each in named))
-    return tuple(replace(each, name=name) for each, name in zip(named, names, strict=True))
+    return tuple(replace(each, name=name, place=place.apart) for each, name in zip(named, names, strict=True))
+
+
+def _named(files: Iterable[str], place: Where) -> tuple[Written, ...]:
+    return tuple(Written(composed(each), place=place.apart) for each in files)
 
 
 def _asks(arguments: Json) -> bool:

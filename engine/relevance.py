@@ -48,10 +48,11 @@ def key_of(name: str, cwd: Folded) -> str:
     return name
 
 
-def short_key(name: str, cwd: Folded) -> str:
-    """`key_of`, short enough to be kept."""
-    key = key_of(composed(name), cwd).encode("utf-8", "surrogatepass")
-    return b64encode(blake2b(key, digest_size=9).digest()).decode()
+def short_key(name: str, cwd: Folded, place: str = "") -> str:
+    """`key_of`, short enough to be kept; another one at each `place`."""
+    key = key_of(composed(name), cwd)
+    data = (f"{place}\0\0{key}" if place else key).encode("utf-8", "surrogatepass")
+    return b64encode(blake2b(data, digest_size=9).digest()).decode()
 
 
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:

@@ -31,7 +31,7 @@ from .outputs import held, opened, plain, printed
 from .palette import ToolPalette
 from .paths import Folded
 from .plan import glob_matches
-from .relevance import home, short_key
+from .relevance import home
 from .shown import result_key, result_text
 from .state import Call, State, Turn
 from .stores._forks import generation
@@ -381,7 +381,7 @@ class Session:
                     ground.surface.append(name)
         part = self._engine.known_part(verdict.tool, arguments)
         seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part, cwd)
-        named = [(short_key(each.name, cwd), each) for each in seen.named[: memory.NAMED]]
+        named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
         if seen.changes:
             named += grounding.under(ground, named, cwd)
         fitting = max(4, room.passing // 32)

@@ -1,29 +1,17 @@
-"""What else than its command says what a call of a shell does: variables, a folder, another shell.
+"""What else than its command says what a call of a shell does: variables, input, another shell.
 
 Source: `docs/grounding.md`, "What a change owes".
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-from msgspec import Struct
 
 from ..grammar.ast import Json, Segment
 from .selector import array_index, get
+from .whereabouts import is_no
 
-# Names of arguments, without capitals and marks: `workingDir` and `working_dir` are one.
-_FOLDER = re.compile(
-    r"cwd|wd|(?:work|working|exec|current|base|project|repo(?:sitory)?|workspace|start|root)?"
-    r"(?:dir|directory|folder|path|root)(?:path)?"
-)
-_ELSEWHERE = re.compile(
-    r"(?:host|machine|container|pod|vm|sandbox|cluster|namespace|remote|server|ref|branch|revision|rev|commit"
-    r"|sha|version|tag|snapshot|repo|repository|project|workspace|bucket)(?:id|name|sha|hash|url|slug)?"
-)
-_NAMED = ("path", "dir", "directory", "folder")  # what a tool without a command looks at
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
 _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 # What stands before a command in a list: `["bash", "-lc", "…"]`.
@@ -37,14 +25,6 @@ _CHANGING = frozenset(
 )
 _HARMLESS = frozenset({"prefix_rule", "tags", "labels"})
 _LATER = frozenset({"run_in_background", "is_background", "isBackground", "background", "detach"})
-_NO = ("", "false", "no", "0")
-
-
-class Where(Struct, frozen=True):
-    """Where a call is at work: a `folder` (None: none is named), or `unknown`, where it is none of ours."""
-
-    folder: str | None = None
-    unknown: bool = False
 
 
 def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
@@ -52,7 +32,7 @@ def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     if not all(_is_last(get(arguments, segments[:at]), segment) for at, segment in enumerate(segments)):
         return False
     for key, value in beside(arguments, segments):
-        if _is_no(value) or key in _HARMLESS:
+        if is_no(value) or key in _HARMLESS:
             continue
         if key in _SHELLS:
             if type(value) is not str or value.rpartition("/")[2] not in _KNOWN_SHELLS:
@@ -64,32 +44,7 @@ def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
 
 def runs_later(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     """Does it run in the background, so that its result is not what it comes to?"""
-    return any(key in _LATER and not _is_no(value) for key, value in beside(arguments, segments))
-
-
-def where(facts: Iterable[tuple[str, Any]], *, names: bool = False) -> Where:
-    """Where a call is at work, by what stands beside its command. `names`: beside the names of files."""
-    folders: set[str] = set()
-    for key, value in facts:
-        plain = key.replace("_", "").replace("-", "").lower()
-        if _ELSEWHERE.fullmatch(plain) is not None and not _is_no(value):
-            return Where(unknown=True)
-        if _FOLDER.fullmatch(plain) is None or (names and plain in _NAMED) or value is None:
-            continue
-        if type(value) is not str:
-            return Where(unknown=True)
-        folders.add(value.rstrip("/") if value.strip("/") else value[:1])
-    folders -= {"", "."}
-    if len(folders) > 1:
-        return Where(unknown=True)
-    return Where(folders.pop() if folders else None)
-
-
-def inside(place: Where, files: Iterable[str]) -> tuple[str, ...]:
-    """The files, seen from where the session is."""
-    from .shelltargets import within
-
-    return tuple(files) if place.folder is None else within(place.folder, files)
+    return any(key in _LATER and not is_no(value) for key, value in beside(arguments, segments))
 
 
 def beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str, Any]]:
@@ -108,7 +63,3 @@ def _is_last(value: Any, segment: Segment) -> bool:
         return True
     first = value[0] if value and type(value[0]) is str else ""
     return first in _FIRST and value[1:-1] in _FLAGS and array_index(segment) == len(value) - 1
-
-
-def _is_no(value: Any) -> bool:
-    return not value or (type(value) is str and value.strip().lower() in _NO)

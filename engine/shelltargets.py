@@ -6,7 +6,7 @@ They are given as written, behind the folder of a `cd` at the beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import structs
 
@@ -18,6 +18,7 @@ from .shellread import Command, Redirect
 from .shellscripts import sed_reads
 from .shellwords import Rest, Word
 from .shellwrappers import Words, is_locale, peel
+from .whereabouts import within
 
 _MOVES = frozenset(("cd", "pushd", "popd"))
 # They write no text that could be read after them.
@@ -166,11 +167,6 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     if folder is not None and any(map(_goes_up, names)):
         return ()  # the folder may be a link
     return names if folder is None else within(folder, names)
-
-
-def within(folder: str, names: Iterable[str]) -> tuple[str, ...]:
-    """The names, seen from outside of a folder."""
-    return tuple(name if name[0] in "/~" else f"{folder.rstrip('/')}/{name}" for name in names)
 
 
 def searches(parts: tuple[Command, ...]) -> bool:

@@ -17,7 +17,7 @@ from ..grammar.ast import Json
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, short_key
 
-_PATHS = frozenset(
+PATHS = frozenset(
     {
         *("path", "paths", "file", "files", "file_path", "filePath", "filepath", "filename", "file_name"),
         *("fileName", "target", "targets", "target_file", "targetFile", "target_path", "notebook_path"),
@@ -64,7 +64,7 @@ _PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*
 class Written(Struct, frozen=True):
     """One target of a call: its name, the pieces that it writes there, as far as it says so, and those that
     it takes away; `whole`: what was there before is replaced. `lines`: what is taken away are whole lines,
-    `every`: wherever it stands."""
+    `every`: wherever it stands. `place`: on which machine, or in which state of its files; "" is here."""
 
     name: str
     pieces: tuple[str, ...] = ()
@@ -72,6 +72,11 @@ class Written(Struct, frozen=True):
     whole: bool = False
     lines: bool = False
     every: bool = False
+    place: str = ""
+
+    def key(self, cwd: Folded) -> str:
+        """The same for all spellings of the name at one place."""
+        return short_key(self.name, cwd, self.place)
 
 
 def scalars(value: Any, *, keys: bool = False) -> Iterator[Any]:
@@ -185,10 +190,10 @@ def _is_whole(node: dict[str, Any]) -> bool:
 
 def _names(node: dict[str, Any]) -> Iterator[str]:
     for key, value in node.items():
-        if key in _PATHS and type(value) is str:
+        if key in PATHS and type(value) is str:
             if key != "to" or _ADDRESS.search(value) is None:
                 yield unquote(value[7:]) if value.startswith("file:///") else value
-        elif key in _PATHS and type(value) is list:
+        elif key in PATHS and type(value) is list:
             yield from (each for each in value if type(each) is str)
 
 

@@ -27,7 +27,15 @@ def a_turn() -> Turn:
     [
         *({"sha": "abc123"}, {"version": 3}, {"revision_id": "r7"}, {"commitId": "abc"}, {"tag-name": "v1"}),
         *({"project_id": "group/project"}, {"workspace": "other"}, {"sandbox_id": "x"}, {"pod": "web-1"}),
-        *({"snapshot": "s1"}, {"repoName": "x"}, {"branch_name": "main"}),
+        *({"snapshot": "s1"}, {"repoName": "x"}, {"branch_name": "main"}, {"git_ref": "HEAD~1"}),
+        *(
+            {"ssh_host": "web"},
+            {"archivePath": "x.zip"},
+            {"pull_number": 7},
+            {"staged": True},
+            {"owner": "x"},
+        ),
+        *({"chdir": "/other"}, {"subdir": "b"}, {"search_path": "b"}, {"at": "v2"}, {"hosts": ["a", "b"]}),
     ],
 )
 def test_a_look_at_another_state_or_place_reads_another_file(beside: Any) -> None:
@@ -66,6 +74,7 @@ def test_a_folder_of_a_command_by_any_of_its_names(key: str) -> None:
         {"version": None, "tag": "", "ref": False},
         {"file_path": "/repo/a.cfg", "offset": 1, "limit": 2000, "description": "x", "tags": ["x"]},
         {"encoding": "utf-8", "start_line": 1, "explanation": "x", "mode": "slice"},
+        {"before": 3, "context": 2, "commit_message": "x", "include_dir": True, "index": 1, "remote": False},
     ],
 )
 def test_what_names_no_other_place_beside_a_path(beside: Any) -> None:
@@ -73,6 +82,23 @@ def test_what_names_no_other_place_beside_a_path(beside: Any) -> None:
     turn.call("edit", EDIT)
     turn.call("look", {"path": "a.cfg", **beside}, "timeout=30")
     assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("tool", ["edit", "bash"])
+def test_a_look_at_the_place_that_was_changed_shows_it(tool: str) -> None:
+    there = {"owner": "o", "repo": "r"}
+    turn = a_turn()
+    if tool == "edit":
+        turn.call("edit", {**EDIT, **there, "branch": "main", "commit_message": "faster"})
+    else:
+        turn.call("bash", {**UNKNOWN, **there, "branch": "main"})
+    turn.call("look", {"path": "a.cfg"}, "timeout=30")
+    turn.call("look", {"path": "a.cfg", **there, "branch": "other"}, "timeout=30")
+    turn.call("look", {"path": "a.cfg", "owner": "r", "repo": "o", "branch": "main"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("look", {"path": "./a.cfg", **there, "ref": "refs/heads/main"}, "timeout=30")
+    assert turn.now.owed == ()
+    assert turn.accepts("completion")
 
 
 @pytest.mark.parametrize("depth", [20, 26, 400])
