@@ -72,7 +72,20 @@ MORE_CODES = ("exit_status", "exitStatus", "status", "rc", "code")  # of command
 _FINE = range(200, 300)  # of HTTP
 _STOPPED = ("interrupted", "timed_out", "timedOut", "cancelled", "canceled", "aborted", "killed")
 _INSIDE = ("metadata", "structuredContent", "structured_content", "result", "output")  # where codes are, too
-_BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "denied"})
+_ANSWERS = (
+    *_INSIDE,
+    "data",
+    "content",
+    "response",
+    "results",
+    "outcome",
+)  # where an answer may be, or several
+_ITEMS = 64  # of a list that are looked at
+_DEPTH = 4
+_BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out"})
+_DENIED = frozenset({"cancelled", "canceled", "denied"})  # as an order may be, too
+_FAULTS = frozenset({"error", "errors", "data", "message", "code", "error_code"})
+_SAYS = frozenset({"status", "message", "reason", "detail", "details", "code", "type", "id", "tool_use_id"})
 
 
 def says_nothing(text: str) -> bool:
@@ -95,6 +108,8 @@ def has_failed(value: Any, text: str, *, many: bool = False, command: bool = Fal
         if any(_tells_failure(each, command) for each in _objects(value)):
             return True
         told = any(exit_code(each) is not None for each in _objects(value))
+    if type(value) in (dict, list) and any(_is_refused(each, command) for each in _answers(value)):
+        return True
     if _FAILED.match(text) is not None or (text[:1] == "[" and _fails_below_heading(text)):
         return True
     if command and not told and _ENDED.search(text) is not None:
@@ -117,6 +132,32 @@ def _objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield inside
 
 
+def _answers(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects below a result that may be an answer of their own; of what was found, only how it went."""
+    todo: list[tuple[Any, int]] = [(value, 0)]
+    while todo:
+        here, depth = todo.pop()
+        below: list[Any] = []
+        if type(here) is list:
+            below = here[:_ITEMS]
+        elif type(here) is dict:
+            yield here
+            below = [here[key] for key in _ANSWERS if key in here]
+        if depth < _DEPTH:
+            todo.extend((each, depth + 1) for each in below if type(each) in (dict, list))
+
+
+def _is_refused(value: dict[str, Any], command: bool) -> bool:
+    if value.get("isError") is True or value.get("is_error") is True:
+        return True
+    kind = value.get("type")
+    if type(kind) is str and (kind.endswith("_error") or kind in ("error", "timeout")):
+        return True
+    if value.keys() <= _FAULTS and any(value.get(key) for key in ("error", "errors", "error_code")):
+        return True
+    return command and any(_is_bad_code(value[key]) for key in CODES if key in value)
+
+
 def _tells_failure(value: dict[str, Any], command: bool) -> bool:
     if value.get("isError") or value.get("is_error") or value.get("error"):
         return True
@@ -124,6 +165,8 @@ def _tells_failure(value: dict[str, Any], command: bool) -> bool:
         return True
     state = value.get("status")
     if type(state) is str and state.lower() in _BAD_STATES:
+        return True
+    if type(state) is str and state.lower() in _DENIED and (command or value.keys() <= _SAYS):
         return True
     if any(value.get(key) for key in _STOPPED):
         return True

@@ -209,7 +209,8 @@ def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: 
             known="\0".join(texts),
         )
         good = ok and not has_failed(step.get("result"), text)
-        grounds = good and observed(core, tool, look, text, held(step.get("result")), cleaned, lambda: cwd)
+        result = step.get("result")
+        grounds = good and observed(core, tool, look, result, text, held(result), cleaned, lambda: cwd)
     if ok:
         core.signals.update(dict.fromkeys(step.get("signals", ()), True))
     return {"grounds_assertion": grounds, "grounds_completion": grounds and core.verified}

@@ -17,10 +17,11 @@ import msgspec
 
 from .echoes import ALL, without_echoes
 from .errors import InputError
-from .failures import says_how, says_nothing
+from .failures import says_nothing
 from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
+from .outputs import shows_nothing
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, key_of, occurs_in, short_key, touches
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
@@ -234,6 +235,7 @@ def observed(
     state: Grounding,
     tool: str,
     look: Pending,
+    value: Any,
     result: str,
     own: str | None,
     cleaned: str | None,
@@ -242,7 +244,8 @@ def observed(
 ) -> bool:
     """A good result of a read: does it ground a claim? It pays, clears a halt, and settles what it shows.
 
-    `own`: what of the result was read, and not said by the tool; None where nothing tells that.
+    `result`: its `value` as text; `own`: what of it was read, and not said by the tool; None where nothing
+    tells that.
     `cleaned`: what tells the result from others, without what varies; None where it has no text.
     `heads`: what of it has lines of a search, which begin with names.
     """
@@ -253,13 +256,13 @@ def observed(
         if not look.trusted or not touches(result, _about(state), cwd()):
             return False
     shown = result if own is None else own
-    owing = bool(mine) and any(each.pieces or not each.seen for each in mine.values())
-    # Where something was written there is something to be seen; numbers may be what was asked for.
-    anywhere = state.anything is not None and own is not None
-    if (owing or anywhere) and says_nothing(shown):
-        return False
-    if anywhere and says_how(shown) and not any(each.pieces for each in mine.values()):
-        return False
+    if mine and any(each.pieces for each in mine.values()):
+        if says_nothing(shown):
+            return False
+    elif state.anything is not None or (mine and any(not each.seen for each in mine.values())):
+        names = [name for each in mine.values() for name in each.names]
+        if shows_nothing(value, own, names, file=bool(look.named), command=look.command):
+            return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
         if not _is_new(state, tool, cleaned, look.known, " ".join(sorted(settles)) if settles else ""):

@@ -6,12 +6,13 @@ Source: `docs/grounding.md`, "What a call earns" and "What a change owes". Linea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
 from .failures import CODES, MORE_CODES, says_how
-from .shown import LEAVES, block_texts, blocks, result_text, scalars
+from .shown import LEAVES, block_texts, blocks, result_text
+from .talk import OF_CALLS, OF_FILES, is_talk, plain_key, tells_nothing
 
 # Fields that hold what was read; those that do where there is none of these.
 _HOLDS = frozenset(
@@ -23,9 +24,9 @@ _HOLDS = frozenset(
 _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
 _FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
-# What the JSON of a command begins with; where others begin like that, too, it tells its output and its end.
+# What the JSON of a command begins with, that tells its output and its end.
 _JSON = re.compile(
-    r'\s*+\{\s*+"(?:(output|stdout|metadata|exit_code)|exitCode|return_?code|command|status|success|stderr)"\s*+:'
+    r'\s*+\{\s*+"(?:output|stdout|metadata|exit_?[cC]ode|return_?code|command|status|success|stderr)"\s*+:'
 )
 _OUTPUTS = frozenset({"stdout", "stderr", "output"})
 _ENDS = frozenset({*CODES, *MORE_CODES, "success"})
@@ -60,12 +61,10 @@ def opened(value: Any) -> Any:
     text, inside = value, blocks(value)
     if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
         text = result_text(value)
-    begins = _JSON.match(text) if type(text) is str else None
-    found = None if begins is None else _decoded(text)
-    if begins is None or type(found) is not dict:
+    found = _decoded(text) if type(text) is str and _JSON.match(text) is not None else None
+    if type(found) is not dict or _OUTPUTS.isdisjoint(found):
         return value
-    known = begins[1] is not None or not (_OUTPUTS.isdisjoint(found) or _ENDS.isdisjoint(found))
-    return found if known else value
+    return value if _ENDS.isdisjoint(found) and type(found.get("metadata")) is not dict else found
 
 
 def printed(value: Any) -> str:
@@ -91,15 +90,20 @@ def held(value: Any, *, asked: bool = False) -> str | None:
     read = _answered if asked else _unwrapped
     if type(value) is str:
         return read(value)
-    counts = type(value) is dict and [] in value.values()
-    if all(_is_no_more(each, counts) for each in scalars(value)):
-        return result_text(value)
     return _fields(value, read, _bare)
 
 
-def _is_no_more(scalar: Any, counts: bool) -> bool:
-    """Does it only say how it went? `counts`: or, beside a list of nothing, how little there was."""
-    return scalar is None or (counts and not scalar) or (type(scalar) is str and says_how(scalar))
+def shows_nothing(value: Any, own: str | None, names: Collection[str], *, file: bool, command: bool) -> bool:
+    """Where nothing tells what has to be seen: does a result show nothing but what tools say of themselves?
+
+    `own`: what was read of it, if anything tells that. `names`: of what was looked at. `file`: a file was.
+    """
+    if type(value) is not str and tells_nothing(value, file=file, most=LEAVES):
+        return True
+    if own is not None and is_talk(own, names):
+        return True
+    inside = None if command else _decoded(value if type(value) is str else "\n".join(block_texts(value)))
+    return (type(inside) is dict or _are_objects(inside)) and tells_nothing(inside, file=file, most=LEAVES)
 
 
 def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -> str | None:
@@ -126,6 +130,8 @@ def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -
             below = min(holds, 1)
             for key, each in reversed(here.items()):
                 inside = 2 if key in names else 1 if key in _MAY_HOLD else below
+                if inside == 1 and (plain_key(key) in OF_CALLS or plain_key(key) in OF_FILES):
+                    inside = 0
                 todo.append((each, inside, _noticed if key == "structuredContent" else own))
     if any(found) or not (found or perhaps):
         return "\n".join(dict.fromkeys(found)) if found else None

@@ -434,7 +434,7 @@ class Session:
             key = text if type(value) is str else result_key(value)
             cleaned = None if key is None else grounds.clean(pending.cleaners, key)
             heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
-            grounding.observed(ground, call.tool, pending, text, own, cleaned, self._home, heads)
+            grounding.observed(ground, call.tool, pending, value, text, own, cleaned, self._home, heads)
         if pending.signals and good and unmoved:
             view = _View(self._state, None, self._state.turn.step)
             env = Env(self._context, view, _Result(good, text, value))

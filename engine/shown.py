@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..grammar.ast import Json
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, short_key
+from .talk import names_only
 
 PATHS = frozenset(
     {
@@ -43,14 +44,7 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 LEAVES = 4096
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
-# What a search says without a line: how much was found, or how it counted; and a name, with how often.
-_COUNTED = re.compile(
-    r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
-    r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
-    r"|files_with_matches|</?workspace_result\b[^>]*+>|\[showing results with pagination\b.*"
-    r"|matching files:|\W+",
-    re.IGNORECASE,
-)
+# A name as a search gives it, with how often something was found there.
 _NAMED = re.compile(
     r"(?:(?:file|path): |[#*-]+ )?[`\"']?(.+?)[`\"']?(?:(?::| \() ?[0-9]+(?: match(?:es)?)?\)?)?:?",
     re.IGNORECASE,
@@ -307,7 +301,7 @@ def shows_line(text: str, keys: frozenset[str], cwd: Folded) -> bool:
         here = line.strip()
         if len(here) > LONGEST_PATH:
             return True
-        if _COUNTED.fullmatch(here) is None:
+        if not names_only(here):
             found = _NAMED.fullmatch(here)
             if found is None or short_key(found.group(1), cwd) not in keys:
                 return True

@@ -24,7 +24,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATES = frozenset(
     {
         *("ref", "refs", "branch", "revision", "rev", "commit", "commitish", "sha", "version", "tag"),
-        *("treeish", "tree", "head"),
+        *("treeish", "tree"),
     }
 )
 _PLACES = frozenset(

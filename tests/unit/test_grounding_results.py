@@ -514,7 +514,7 @@ def test_a_line_of_a_search_as_text_is_a_hit_in_the_file_it_begins_with(result: 
 def test_a_file_of_one_name_is_read() -> None:
     turn = a_turn()
     turn.call("bash", UNKNOWN)
-    turn.call("look", {"path": "a.cfg"}, "a.cfg")
+    turn.call("look", {"path": "a.cfg"}, "b.cfg")
     assert turn.now.owed == ()
 
 
@@ -600,18 +600,25 @@ def test_a_look_that_went_wrong_is_none(result: Any) -> None:
         *("The command line\n\nThe file was denied.", "no_match found"),
         *(
             "# Permission to read\n\nIt has been denied.\n",
-            '{"status": "draft", "success": false}',
+            '{"status": "draft", "success": false, "level": 3}',
             "eisdir = 21",
         ),
-        *('{"ok": true, "status": "error"}', "File unchanged: no", "your command ran successfully: yes"),
+        *(
+            '{"ok": true, "status": "error", "level": 3}',
+            "File unchanged: no",
+            "your command ran successfully: yes",
+        ),
     ],
 )
 def test_a_file_that_speaks_of_what_went_wrong_is_read(result: str) -> None:
+    """Where it has a line more, or is read with the numbers of its lines."""
+    numbered = "\n".join(f"{at:6}\t{line}" for at, line in enumerate(result.splitlines(), 1))
     for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
-        turn = a_turn()
-        turn.call("bash", UNKNOWN)
-        turn.call(tool, arguments, result)
-        assert turn.now.owed == ()
+        for text in (f"{result}\ntimeout: 30", numbered):
+            turn = a_turn()
+            turn.call("bash", UNKNOWN)
+            turn.call(tool, arguments, text)
+            assert turn.now.owed == ()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""Does a result show anything, or does its tool only say how it went, or what a file is called and how large?
+
+No list of phrases would end: a line is talk by its words alone. Source: `docs/grounding.md`, "What a call
+earns". Linear in the text, of which only a short one can be talk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from .failures import says_how, says_nothing
+
+_LONGEST = 2_048  # characters of what can be talk
+_LINES = 12
+_WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,63}(?: [^<>]{0,255})?/?>")
+_NAME = re.compile(r"[\w.-]*\w\.[A-Za-z]\w{0,7}")
+_NUMBERED = re.compile(r"\s*+(?:[^:\s][^:\n\t ]{0,255}+:)?[ \t]*+[0-9]{1,9}+ ?[:|→│\t][ \t]*+[^\s0-9]")
+_PROMPT = re.compile(r"\s*+(?:[^\s@]{1,255}+@\S{0,255}[#$%>]|\$)(?: |\Z)")
+_ASIDE = re.compile(r"\W*+(?:warning|note|notice|info|hint|tip)\W*:", re.IGNORECASE)
+_LISTED = re.compile(r"\s*+[bcdlps-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][ .+@]")
+_FRAMED = re.compile(r"\A\s*+[(<\[]|[:)>\]]\s*+\Z")
+_CODE = re.compile(r"[={}]")
+# Words with which tools speak of themselves, of files, and of how a call went.
+_TALK = frozenset(
+    """
+    a accessed across again all already also an and any apr are as ask asked asking at attempt aug
+    available b background bash be been begin beginning binary blank but by byte bytes call calls can
+    character characters check code command commands complete completed completion consider contain
+    contains content contents could count counts created current cwd data date dec did dir directory do
+    document does done duration each elapsed else empty end ended ends env error errors execute executed
+    execution exists exit exited false feb fetch fetched file files finished first folder for found fri
+    from gb gmt had has have help here hour hours id if image images in info information instead into is
+    isdirectory isfile it its jan jul jun kb kib kilobytes last limit line lines list listed listing
+    load loaded mar match matched matches matching may mb megabytes message mib min minute minutes mode
+    modified mon more ms name named next no none note notebook nothing notice nov now null number
+    observation occurrence occurrences oct of offset ok okay on once only open opened or other output
+    outputs over page pages pagination path paths pattern patterns pdf per permissions persist persists
+    pid please previous print printed process processed produced query ran range read reading reads
+    received refine reset result results return returned returning returns row rows run running s sat
+    search searched sec second seconds secs see sep session sh shell show showing shown signal size
+    skipped so some specific start started status stderr stdin stdout still subsequent succeeded success
+    successful successfully summary sun symbol symbols system task terminal text than that the their
+    then there these this those thu time times to took tool tools total true truncated try trying tue
+    type types unchanged undefined under updated use used using utc value values variables vars via view
+    viewed wall warning warnings was wed were when which while whitespace will with within without word
+    words working written yet you your zsh
+    """.split()  # noqa: SIM905
+)
+# Beside another word one of these says that something did not happen, or has to happen first.
+_REFUSALS = frozenset(
+    """
+    abort aborted approval approve approved await awaiting backgrounded blocked busy can't canceled
+    cancelled cannot cleared closed confirm confirmation declined denied deny disabled disallowed
+    disconnected empty error errors exceed exceeded exceeds excluded expired fail failed fails failure
+    forbidden hidden ignored inaccessible incompatible interrupted invalid limit locked missing must
+    never no not omitted outside pending policy prohibited quota redacted refused rejected removed
+    require required requires restricted retry shortened skipped sorry stopped timed too unable
+    unauthorized unavailable unchanged unknown unloaded unreachable unreadable unrecognized unsupported
+    wait waiting
+    """.split()  # noqa: SIM905
+)
+_ENDS = _REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", "success", "successful"}
+# Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
+OF_CALLS = frozenset(
+    """
+    cached callid code cursor duration durationms durationseconds elapsed elapsedms error errorcode
+    errormessage errors exitcode exitstatus hasmore interrupted iserror jsonrpc killed limit meta
+    nextcursor offset ok page pattern q query rc regex requestid returncode search signal succeeded
+    success timedout timems took toolcallid tooluseid traceid truncated warning warnings
+    """.split()  # noqa: SIM905
+)
+OF_FILES = frozenset(
+    """
+    absolutepath accessed atime binary birthtime bodylocation bytes chars charset checksum command
+    contenttype count counts created createdat ctime cwd date diagnostics documentationurl editable
+    empty encoding end endline etag exists file filename filenames filepath files group hash href id
+    isbinary isdir isdirectory isempty isfile kind lang language lastmodified length line linecount
+    lines md5 mime mimetype mode modified modifiedat mtime name namepath names numfiles numlines
+    nummatches owner path paths permission permissions pid range readonly relativepath role sha sha256
+    size sizebytes start startline timestamp title total totalcount totallines type uri url urls
+    """.split()  # noqa: SIM905
+)
+_SPOKEN = frozenset({"status", "state", "message", "msg", "reason", "detail", "details", "note", "info"})
+
+
+def is_talk(text: str, names: Collection[str] = ()) -> bool:
+    """Is a text nothing but what tools say? `names`: of what was looked at, which say nothing either."""
+    if len(text) > _LONGEST:
+        return says_nothing(text)
+    tails = {_tail(name) for name in names}
+    lines = [line for line in text.splitlines() if line.strip()]
+    return (
+        says_nothing(text)
+        or says_how(text)
+        or (len(lines) <= _LINES and all(_line_is_talk(line, tails) for line in lines))
+    )
+
+
+def names_only(line: str) -> bool:
+    """Does a line of a search's answer only name files, and count?"""
+    return _NUMBERED.match(line) is None and _words(_parted(_TAG.sub(" ", line))[1]) <= _TALK
+
+
+def _line_is_talk(line: str, tails: set[str]) -> bool:
+    if _NUMBERED.match(line) is not None:
+        return False
+    if _PROMPT.match(line) or _LISTED.match(line) or _ASIDE.match(line):
+        return True
+    bare, tags = _TAG.subn(" ", line) if "<" in line else (line, 0)
+    if _CODE.search(bare) is not None:
+        return False
+    words = _words(bare)
+    if len(words) > 1 and (not words.isdisjoint(_REFUSALS) or any(each.endswith("n't") for each in words)):
+        return True
+    names, rest = _parted(bare)
+    words = _words(rest)
+    if len(words) == 1 and not names:  # a file may hold one word, if it is none of how a call ends
+        if not words.isdisjoint(_ENDS) or (words <= _TALK and _FRAMED.search(rest) is not None):
+            return True
+        return ":" in rest and not (words.isdisjoint(OF_FILES) and words.isdisjoint(OF_CALLS))
+    if words:
+        return words <= _TALK
+    # Names of others, or numbers alone, may be all that is in a file; between tags they are a tool's own.
+    return tails.issuperset(names) and bool(tags or names or not any(map(str.isalnum, rest)))
+
+
+def _parted(line: str) -> tuple[list[str], str]:
+    """The last parts of the names of files in a line, and the rest of it."""
+    names: list[str] = []
+    rest: list[str] = []
+    for each in line.split():
+        bare = each.strip("\"'`()[]<>:,;|")
+        if "/" in each or "\\" in each or _NAME.fullmatch(bare) is not None:
+            names.append(_tail(bare))
+        else:
+            rest.append(each)
+    return names, " ".join(rest)
+
+
+def _tail(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[2]
+
+
+def _words(text: str) -> set[str]:
+    return {each.replace("\u2019", "'").lower() for each in _WORDS.findall(text)}
+
+
+def tells_nothing(value: Any, *, file: bool, most: int) -> bool:
+    """Does an object, or a list of objects, only tell how the call went? `file`: or what is known of a file
+    beside what is in it. `most`: values that are looked at."""
+    empty = type(value) is dict and [] in value.values()  # how little there was says no more
+    todo: list[tuple[str, Any]] = [("", value)]
+    while todo:
+        key, here = todo.pop()
+        most -= 1
+        if not most:
+            return False
+        if type(here) is dict:
+            todo.extend((plain_key(below) or key, each) for below, each in here.items())
+        elif type(here) is list:
+            todo.extend((key, each) for each in here)
+        elif here is None or (empty and not here) or key in OF_CALLS or (file and key in OF_FILES):
+            continue
+        elif type(here) is not str or not _says_no_more(key, here):
+            return False
+    return True
+
+
+def _says_no_more(key: str, text: str) -> bool:
+    return is_talk(text) if key in _SPOKEN or not key else not text.strip() or says_how(text)
+
+
+def plain_key(key: str) -> str:
+    """A key without capitals and marks."""
+    return key.replace("_", "").replace("-", "").lower()

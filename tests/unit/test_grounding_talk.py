@@ -1,0 +1,229 @@
+"""Grounding: a tool that only says how it went has shown nothing, in whatever words."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callgate.engine.talk import is_talk, names_only, tells_nothing
+
+from ..turns import Turn
+
+RULES = "ground { reads look, search; mutates edit; shell bash /command }"
+UNKNOWN = {"command": "sed -i s/10/30/ a.cfg"}  # changes a.cfg, nobody knows how
+REFUSALS = [
+    *(
+        "The file was not shown: a.cfg is hidden by policy",
+        "Reading was denied",
+        "Access to a.cfg is restricted.",
+    ),
+    *(
+        "You haven't been allowed to read it yet",
+        "Not connected",
+        "This needs approval first",
+        "Invalid path.",
+    ),
+    *(
+        "There's no such tool here: never heard of it",
+        "a.cfg is unchanged, see above",
+        "Timed out, try again",
+    ),
+    *("<file><path>a.cfg</path><error>cannot be read</error></file>", "Waiting for a person", "(too large)"),
+]
+HOW = [
+    *(
+        "Binary file a.cfg (12 KB)",
+        "Image read: /repo/a.cfg",
+        "Command executed.",
+        "Done in 0.1 s",
+        "Output:",
+    ),
+    *(
+        "Process started with PID 123",
+        "Session ID: 5",
+        "$ cat a.cfg",
+        "me@box:/repo# cat a.cfg",
+        "[File is empty]",
+    ),
+    *(
+        "<stdout></stdout>\n<exit_code>0</exit_code>",
+        "```\n\n```",
+        "Size: 12\nModified: Mon",
+        "No output. OK.",
+    ),
+    *("Warning: the host is new to me", "[FILE] a.cfg", "-rw-r--r-- 1 me me 12 a.cfg", "Finished (3 lines)"),
+]
+SHOWN = [
+    *(
+        "timeout=30",
+        "30",
+        "data",
+        "not_before = 5",
+        "if not ready: {}",
+        "name: web",
+        "# Timeouts\n\nNot less than 30.",
+    ),
+    *(
+        "     1\tThis is not allowed.",
+        "a.cfg:3:Access denied",
+        "src/a.py\nsrc/b.py",
+        "v2",
+        "the waiter waits",
+    ),
+    "No content was found here.\nThe reason: taxes.",
+]
+
+
+@pytest.mark.parametrize("result", [*REFUSALS, *HOW])
+@pytest.mark.parametrize("boxed", [False, True])
+def test_what_a_tool_only_says_is_no_look(result: str, boxed: bool) -> None:
+    value: Any = {"content": [{"type": "text", "text": result}]} if boxed else result
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, value)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize("result", SHOWN)
+def test_what_stands_in_a_file_is_one(result: str) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call(tool, arguments, result)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("result", REFUSALS)
+def test_what_was_written_is_seen_in_whatever_words(result: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "b.txt", "content": "I was not there.\nOK so."})
+    turn.call("look", {"path": "b.txt"}, "I was not there.\nOK so.\n")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"size": 12, "created": "2026-01-01", "isFile": True, "permissions": "644"},
+        {"path": "a.cfg", "type": "file", "status": "ok"},
+        {"success": True, "message": "a.cfg was not read"},
+        {"results": [{"path": "a.cfg", "kind": 5}], "took": "3ms"},
+        {"uri": "file:///repo/a.cfg", "diagnostics": []},
+        {"content": [{"type": "resource_link", "uri": "file:///repo/a.cfg", "name": "a.cfg"}]},
+        {"content": {"type": "read_result_error", "error_code": "locked"}},
+        {"response": {"error": "locked"}},
+        {"data": {"error": {"code": 5}}},
+        {"errors": [{"message": "forbidden"}], "data": None},
+        [{"type": "tool_result", "is_error": True, "content": "boom"}],
+        [{"isError": True, "text": "boom"}],
+    ],
+)
+def test_an_object_without_what_is_in_the_file_shows_nothing(result: Any) -> None:
+    block = {"content": [{"type": "text", "text": json.dumps(result)}]}
+    for value in (result, json.dumps(result), block):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call("look", {"path": "a.cfg"}, value)
+        if value is result or "error" not in json.dumps(result).lower():
+            assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"output": [{"stdout": "", "stderr": "", "outcome": {"type": "timeout"}}]},
+        {"output": [{"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]},
+        {"output": [{"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 1}}]},
+        {"result": {"command": "cat a.cfg", "stdout": "", "stderr": "", "exitCode": 0}},
+        {"response": {"output": "", "cwd": "/repo"}},
+        {"stdout": None, "status": "ok", "cwd": "/repo"},
+        *({key: {"exit_code": 1, "stdout": "x"}} for key in ("data", "content", "response", "outcome")),
+        {"results": [{"exit_code": 1, "output": "x"}]},
+    ],
+)
+def test_a_command_that_printed_nothing_shows_nothing(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": "cat a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"timeout": 30},
+        {"path": "a.cfg", "level": 3},
+        {"order": "W1", "status": "cancelled", "items": 2},
+        {"jobs": [{"job": "x", "status": "failed"}], "next": None},
+        {"results": [{"job": "x", "exit_code": 1}]},
+    ],
+)
+def test_an_object_with_anything_else_shows_something(result: Any) -> None:
+    for value in (result, json.dumps(result)):
+        turn = Turn(RULES, tools=None)
+        turn.call("edit", {"id": 7})
+        turn.call("look", {"path": "a.cfg"}, value)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *(
+            "a.cfg\nb.cfg",
+            "a.cfg  3",
+            "3 a.cfg",
+            "Files with matches:\n/repo/a.cfg",
+            "1 matching file:\n- a.cfg",
+        ),
+        *("| file | matches |\n|---|---|\n| a.cfg | 3 |", "file:///repo/a.cfg", "<match>a.cfg</match>"),
+        *("a.cfg (12 bytes)", "a.cfg\n[Showing results with limit: 1, offset: 0]", "Line counts:\na.cfg:3"),
+    ],
+)
+def test_names_and_counts_are_no_line(result: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("search", {"pattern": "x", "path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("search", {"pattern": "x", "path": "a.cfg"}, f"{result}\n7:max = 1")
+    assert turn.now.owed == ()
+
+
+@given(st.text(max_size=300))
+def test_a_line_more_shows_something(text: str) -> None:
+    assert not is_talk(f"{text}\ntimeout: thirty")
+    assert is_talk(text) or not is_talk(f"{text}\nDone.")
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "no ", "a.", "/", "<a ", "\\", ".a/", "'", "x@", "a-b.c", "\u00e9.", "1:", "it's "]
+)
+def test_long_texts_are_judged_in_linear_time(piece: str) -> None:
+    begun = time.process_time()
+    for _ in range(20):
+        is_talk(piece * (2_000 // len(piece)))
+        names_only(piece * (4_000 // len(piece)))
+    is_talk(piece * 1_000_000)
+    tells_nothing([{"id": 1}] * 100_000, file=True, most=4_096)
+    assert time.process_time() - begun < 1.0
+
+
+@pytest.mark.parametrize(
+    "printed", ['{"exit_code": 0, "failed": 3}', '{"metadata": {}, "exit_code": 0, "x": ["a"]}']
+)
+def test_what_a_program_prints_is_no_code_of_its_end(printed: str) -> None:
+    rules = """ground {
+      shell bash /command
+      signal passed from bash when runs(/command, "pytest") and result.exit_code == 0
+      require passed before completion
+    }"""
+    for value in (printed, {"content": [{"type": "text", "text": printed}]}):
+        turn = Turn(rules, tools=None)
+        turn.call("bash", {"command": "pytest -q"}, value)
+        assert turn.now.missing_signals == ("passed",)
