@@ -40,6 +40,7 @@ from .conditioncheck import check_condition
 from .errors import SchemaError
 from .gatevalues import SHIPPED, Preset
 from .groundcheck import check_ground, check_together, signals_of
+from .naming import Named
 from .packs import Library, two_packs, where_looked
 from .palettecheck import check_palette, contradictions
 from .plan import built_in_rules, glob_matches
@@ -105,7 +106,7 @@ class Compiler:
     def compile(self, texts: Iterable[RuleText]) -> Compiled:
         """Compile the packs that the caller named and then these texts, in order."""
         self.found += self.library.wrong
-        read = [self._pack(named.name, named.spec, None, ()) for named in self.library.first]
+        read = [self._named(each) for each in self.library.first]
         self._check_parts()
         read += [self._top(text) for text in texts]
         tops = [unit for unit in read if unit is not None]
@@ -114,6 +115,15 @@ class Compiler:
                 message = f"a value is given for `{name[:64]}`, and no file has a `let` of this name"
                 self.found.append(Diagnostic("G114", message, file=given_let(name)))
         return self.link(tuple(tops))
+
+    def _named(self, named: Named) -> Unit | None:
+        """A pack that the caller named; what is wrong with it is about this entry."""
+        before = len(self.found)
+        unit = self._pack(named.name, named.spec, None, ())
+        for at in range(before, len(self.found)):
+            if self.found[at].file == "<packs>":
+                self.found[at] = replace(self.found[at], about=named.entry)
+        return unit
 
     def _top(self, text: RuleText) -> Unit | None:
         """A top file; one that is a pack counts once, also where another uses it. None: it is refused."""
@@ -178,7 +188,7 @@ class Compiler:
         """Is this wrong only because a pack cannot be had, which is said: a name that may stand in it?"""
         if each.code in ("G107", "G114"):
             return bool(self._missing or self.library.wrong)
-        pack, slash, _ = each.message.partition("`")[2].partition("`")[0].partition("/")
+        pack, slash, _ = each.about.partition("/")
         return each.code in ("G106", "G304") and bool(slash and (pack in self._missing or self.library.wrong))
 
     def _digest(self, units: list[Unit], lets: Mapping[str, Json]) -> str:
@@ -440,7 +450,10 @@ class Compiler:
                 of_pack = sorted(name for name in of_packs if name.endswith(f"/{family.text}"))
                 near = _did_you_mean(family.text, of_pack[:1] or {*unit.families, *of_packs})
                 help_ = near or "name it with `family NAME matches '…'`"
-                self._error(unit, "G106", f"unknown family `{family.text}`", family, help_)
+                message = f"unknown family `{family.text}`"
+                self.found.append(
+                    Diagnostic("G106", message, family.span, help=help_, file=unit.file, about=family.text)
+                )
 
     def _requires(self, unit: Unit, declared: Requires, statement: Statement) -> None:
         if not admits(declared.spec, VERSION):
@@ -647,7 +660,9 @@ class Compiler:
                     help_ = (
                         _did_you_mean(each.name, known) or "define it with `preset NAME { cap 6 refill 2 }`"
                     )
-                    self.found.append(Diagnostic("G106", message, each.span, help=help_, file=unit.file))
+                    self.found.append(
+                        Diagnostic("G106", message, each.span, help=help_, file=unit.file, about=each.name)
+                    )
                     continue
                 found.append(
                     ir.PresetRule(

@@ -350,7 +350,7 @@ class _Finder(Scope, frozen=True):
             if near
             else f'a text is `"{name}"`, what the host gives `context.{name}`'
         )
-        return _error("G304", f"unknown name `{name}`", span, help)
+        return Diagnostic("G304", f"unknown name `{name}`", span, help=help, about=name)
 
     # Places -----------------------------------------------------------------------------------
 

@@ -260,7 +260,7 @@ class _Building:
             return None
         return found
 
-    def _packs(self) -> list[str | Path]:
+    def _packs(self) -> list[str]:
         return [os.path.expanduser(each) for each in self.settings.packs]
 
     def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
@@ -287,18 +287,12 @@ class _Building:
         """A finding about a given value, at its setting."""
         settings = self.settings
         if found.file == "<packs>":
-            sure = [self._named(at, found.message) for at in range(len(settings.packs))]
-            span = settings.at("packs", sure.index(max(sure))) if any(sure) else settings.at("packs")
-            return replace(found, file=settings.file, span=span)
+            entries = self._packs()
+            at = (entries.index(found.about),) if found.about in entries else ()
+            return replace(found, file=settings.file, span=settings.at("packs", *at))
         places = (*(("let", name) for name in settings.let), ("cwd",))
         place = next((each for each in places if given_let(each[-1]) == found.file), None)
         return found if place is None else replace(found, file=settings.file, span=settings.at(*place))
-
-    def _named(self, at: int, message: str) -> int:
-        """How many letters of a message are what one of the packs is named by; the most where it is meant."""
-        name = self.settings.packs[at].partition("@")[0]
-        texts = (f"`{name[:64]}`", str(Path(self.settings.folder, os.path.expanduser(name))))
-        return max(len(each) if each in message else 0 for each in texts)
 
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:
         span = self.settings.at(*place)

@@ -21,11 +21,13 @@ Packs: TypeAlias = "str | PathLike[str] | Iterable[str | PathLike[str]] | Mappin
 
 
 class Named(Struct, frozen=True):
-    """A pack that comes before the rules. `spec`: the versions that are wanted. `part`: one of a folder."""
+    """A pack that comes before the rules. `spec`: the versions that are wanted. `part`: one of a folder.
+    `entry`: what the caller named it by."""
 
     name: str
     spec: str | None = None
     part: bool = False
+    entry: str = ""
 
 
 class NamedPacks(Struct, frozen=True):
@@ -49,7 +51,7 @@ def named_packs(given: Packs | None, folder: str | PathLike[str] | None, files: 
             if not isinstance(name, str) or not isinstance(text, str):
                 raise PackError("packs by name are a mapping of texts to texts")
             found.texts[name] = text
-            found.first.append(Named(name))
+            found.first.append(Named(name, entry=name))
         return found
     entries = [given] if isinstance(given, str | PathLike) else () if given is None else given
     if not isinstance(entries, Iterable) or isinstance(entries, bytes | bytearray):
@@ -60,7 +62,7 @@ def named_packs(given: Packs | None, folder: str | PathLike[str] | None, files: 
         elif not isinstance(entry, str):
             raise PackError(f"a pack is a name or a path, not `{type(entry).__name__}`")
         elif entry == SHIPPED:
-            found.first.extend(Named(name) for name in shipped_names())
+            found.first.extend(Named(name, entry=entry) for name in shipped_names())
         elif is_path(entry):
             _path(found, entry, folder, files)
         else:
@@ -80,24 +82,27 @@ def _name(found: NamedPacks, entry: str) -> None:
             check_spec(spec)
         except ValueError as error:
             help_ = "write it as in `kimi@^1.2`"
-            found.wrong.append(Diagnostic("G502", f"`{entry[:64]}`: {error}", help=help_, file="<packs>"))
+            message = f"`{entry[:64]}`: {error}"
+            found.wrong.append(Diagnostic("G502", message, help=help_, file="<packs>", about=entry))
             return
-    found.first.append(Named(name, spec if at else None))
+    found.first.append(Named(name, spec if at else None, entry=entry))
 
 
 def _path(found: NamedPacks, entry: str, folder: str | PathLike[str] | None, files: Files) -> None:
     path = str(Path(entry) if folder is None else Path(folder, entry))
     if not files.ask(os.path.isdir, path):
-        _file(found, path, part=False)
+        _file(found, path, entry, part=False)
         return
     inside, why = files.ask(_inside, path)
     if why:
-        found.wrong.append(Diagnostic("G505", f"the folder `{path}` cannot be read: {why}", file="<packs>"))
+        message = f"the folder `{path}` cannot be read: {why}"
+        found.wrong.append(Diagnostic("G505", message, file="<packs>", about=entry))
     elif not inside:
         message = f"the folder `{path}` holds no *.gate file"
-        found.wrong.append(Diagnostic("G509", message, help="name a folder of packs", file="<packs>"))
+        help_ = "name a folder of packs"
+        found.wrong.append(Diagnostic("G509", message, help=help_, file="<packs>", about=entry))
     for each in inside:
-        _file(found, each, part=True)
+        _file(found, each, entry, part=True)
 
 
 def _inside(folder: str) -> tuple[list[str], str]:
@@ -110,9 +115,9 @@ def _inside(folder: str) -> tuple[list[str], str]:
     return [each for each in paths if not os.path.isdir(each)], ""
 
 
-def _file(found: NamedPacks, path: str, *, part: bool) -> None:
+def _file(found: NamedPacks, path: str, entry: str, *, part: bool) -> None:
     name = Path(path).stem
     paths = found.paths.setdefault(name, [])
     if path not in paths:
         paths.append(path)
-    found.first.append(Named(name, None, part))
+    found.first.append(Named(name, None, part, entry))

@@ -30,7 +30,8 @@ class Diagnostic(Struct, frozen=True):
     """One finding. `code` is a key of `grammar.codes.CODES`; messages are lower case, no full stop.
 
     `help` is what to write instead, or what to do. `file` names the text that the span is in.
-    `related` are further places that explain it, each with a word of its own.
+    `related` are further places that explain it, each with a word of its own. `about` is the name, or the
+    entry of the caller's packs, that it is about: not shown, for who places it.
     """
 
     code: str
@@ -40,6 +41,7 @@ class Diagnostic(Struct, frozen=True):
     help: str = ""
     file: str = "<text>"
     related: tuple[tuple[Span, str], ...] = ()
+    about: str = ""
 
 
 class GrammarError(Exception):
