@@ -59,12 +59,12 @@ class Registry(msgspec.Struct, frozen=True):
         from hashlib import blake2b
 
         from .palette import Source
-        from .state import size_of
+        from .state import names_size
 
         text = "\0".join(names).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=8).hexdigest()
         places = {name: place for place, name in enumerate(names)}
-        return Registry(names, places, Source(tools), digest, size_of(names))
+        return Registry(names, places, Source(tools), digest, names_size(names))
 
 
 # By (tool, model); a name alone stands for no model, which is found faster than a pair.

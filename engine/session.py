@@ -242,7 +242,7 @@ class Session:
                 if call.tool not in turn.after:
                     _latch(turn, call.tool)
                 if call.tool not in self._state.after:
-                    if len(self._state.after) < memory.DIGESTS:
+                    if len(self._state.after) < memory.COUNTED:
                         self._state.after.append(call.tool)
                     else:
                         self._state.full = True
@@ -553,7 +553,7 @@ def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None, room
     """One more of a name; where there is no room for it, that is kept instead."""
     if name is None:
         return
-    if name in counts or (len(counts) < memory.DIGESTS and room >= 0):
+    if name in counts or (len(counts) < memory.COUNTED and room >= 0):
         counts[name] = min(counts.get(name, 0) + 1, memory.REPEATS if what == "repeats" else memory.MOST)
     elif what not in turn.full:
         turn.full.append(what)
@@ -570,12 +570,12 @@ def _answer(turn: Turn, name: str, good: bool) -> None:
     """Note that a result came, as far as there is room for the name."""
     known = turn.answered.get(name)
     asked = name in turn.asked  # what is forced has to be let go of
-    if known is not None or asked or (len(turn.answered) < memory.DIGESTS and _has_room(turn, name)):
+    if known is not None or asked or (len(turn.answered) < memory.COUNTED and _has_room(turn, name)):
         turn.answered[name] = known or good
 
 
 def _latch(turn: Turn, name: str) -> None:
-    if len(turn.after) < memory.DIGESTS and _has_room(turn, name):
+    if len(turn.after) < memory.COUNTED and _has_room(turn, name):
         turn.after.append(name)
     elif "after" not in turn.full:
         turn.full.append("after")

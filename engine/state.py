@@ -15,15 +15,14 @@ from typing import Annotated
 import msgspec
 
 from .errors import InputError
-from .gatevalues import DIGESTS as RESULTS
-from .gatevalues import MARK, SMALLEST, TARGETS, Count, Grounding, Pending, Room
-from .shown import size_of as bytes_of
+from .gatevalues import DIGESTS, MARK, SMALLEST, TARGETS, Count, Grounding, Pending, Room
+from .shown import size_of
 
 VERSION = 1
 BYTES = 60 * 1024  # of a session; what comes when they are used up is kept smaller, or not
 CALLS = 128  # calls of a turn that wait for a result
 _ANSWERED, _CROWDED = 64, 32  # calls, from which on answered ones go; that are kept where no room is left
-DIGESTS = 256  # different calls of a turn that are told apart, and tools that are counted
+COUNTED = 256  # different calls of a turn that are told apart, and tools that are counted
 REPEATS = 64  # where counting the same call ends
 MOST = 2**31  # where other counts end
 SURFACE = 64  # names that a claim is about
@@ -94,20 +93,20 @@ def encode(state: State) -> bytes:
     return msgspec.json.encode(state)
 
 
-def size_of(names: Iterable[str]) -> int:
+def names_size(names: Iterable[str]) -> int:
     """Bytes that as many of the names as are kept take at most."""
     sizes = sorted((min(len(each.encode("utf-8", "replace")), _SHORT) + 3 for each in names), reverse=True)
-    return sum(sizes[:DIGESTS])
+    return sum(sizes[:COUNTED])
 
 
 def room(state: State, names: int) -> Room:
     """What is left of `BYTES`. `names`: bytes of the names of tools and signals that are still to come."""
     turn = state.turn
     ground = turn.ground
-    passing = BYTES - len(encode(state)) - (RESULTS * MARK - len(ground.digests)) - names
+    passing = BYTES - len(encode(state)) - (DIGESTS * MARK - len(ground.digests)) - names
     needed = (
         (TARGETS - len(ground.targets)) * SMALLEST
-        + (DIGESTS - len(turn.repeats)) * _REPEAT
+        + (COUNTED - len(turn.repeats)) * _REPEAT
         + max(0, _ANSWERED - len(turn.calls)) * _CALL
         + sum(_TOOL for each in turn.asked if each not in turn.answered)
     )
@@ -151,7 +150,7 @@ def short(name: str) -> str:
     if len(name) <= _SHORT and name.isprintable() and name[:1] != _HASHED:
         if name.isascii() and '"' not in name and "\\" not in name:
             return name
-        if bytes_of(name) <= _SHORT:
+        if size_of(name) <= _SHORT:
             return name
     return _HASHED + blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 

@@ -417,8 +417,8 @@ def test_room_is_left_for_the_names_of_all_tools() -> None:
     session.result("1", "ok")
     session._state.turn = memory.Turn()
     assert session._room().passing == here + 1  # the name, which stands there now, without a comma
-    assert memory.size_of(["ab", "x" * 100]) == 5 + 67
-    assert memory.size_of(map(str, range(1_000))) == 256 * 6
+    assert memory.names_size(["ab", "x" * 100]) == 5 + 67
+    assert memory.names_size(map(str, range(1_000))) == 256 * 6
 
 
 def _lines(file: int, kind: str) -> str:
