@@ -6,6 +6,7 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from threading import RLock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
@@ -14,25 +15,22 @@ import msgspec
 
 from ..grammar.ast import Json
 from ..rules.providers import STATES, Providers
-from . import grounding
+from . import grounding, remembered
 from . import state as memory
 from .condition import Env
 from .definitions import Tools
 from .domain import Limits, value_fault
-from .echoes import ALL, echoed, texts_of
-from .engine import Engine, Registry
+from .engine import Engine
 from .errors import ContractViolation, InputError, StoreError
-from .failures import exit_code, has_failed
-from .gatevalues import Pending, Room
+from .gatevalues import Room
+from .gating import came_back, is_whole_name, went_out
 from .grounding import THRESHOLD, Decision, Verifier
 from .grounds import Grounds
 from .offer import Asked, Forced, Served, Stage
-from .outputs import held, opened, plain, printed
 from .palette import ToolPalette
 from .paths import Folded
-from .plan import glob_matches
 from .relevance import home
-from .shown import result_key, result_text
+from .remembered import TurnSoFar
 from .state import Call, State, Turn
 from .stores._forks import generation
 from .tools import own_copy
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from .stores import Store
 
 T = TypeVar("T")
-_SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 Told: TypeAlias = "Callable[..., None]"  # see `Deployment.session`
 # The engine in force, or of rules with this digest, over the session's own tools; what its model is there;
 # who is told. None: what was given last is of this digest, and still counts.
@@ -184,9 +181,11 @@ class Session:
             if tools is not None:
                 self._engine, self._own = engine, engine.tools
             turn.step += 1
-            _keep_offer(turn, engine.registry, palette.names)
+            remembered.keep_offer(turn, engine.registry, palette.names)
             if palette.forced is not None:
-                _count(turn, "asked", turn.asked, memory.short(palette.forced), self._room().lasting)
+                remembered.count(
+                    turn, "asked", turn.asked, memory.short(palette.forced), self._room().lasting
+                )
             return palette
 
         return self._verb(offers)
@@ -233,14 +232,16 @@ class Session:
             call.answered = True
             good = told_good and call.admitted
             if call.admitted:
-                self._came_back(call, value, good)
+                view = TurnSoFar(self._state, None, turn.step)
+                seen = partial(Env, self._context, view)
+                came_back(self._grounds(), turn.ground, self._home, call, value, good, seen)
             if turn.answered.get(call.tool) is not True:
-                _answer(turn, call.tool, good)
+                remembered.answer(turn, call.tool, good)
             if call.sent:
-                _answer(turn, call.sent, good)
+                remembered.answer(turn, call.sent, good)
             if good:
                 if call.tool not in turn.after:
-                    _latch(turn, call.tool)
+                    remembered.latch(turn, call.tool)
                 if call.tool not in self._state.after:
                     if len(self._state.after) < memory.COUNTED:
                         self._state.after.append(call.tool)
@@ -268,7 +269,7 @@ class Session:
                 turn.ground,
                 claim,
                 text,
-                self._grounds().required(Env(self._context, _View(self._state, None, turn.step))),
+                self._grounds().required(Env(self._context, TurnSoFar(self._state, None, turn.step))),
                 self._verifier,
                 self._threshold,
             )
@@ -281,7 +282,7 @@ class Session:
         def looks() -> Progress:
             turn = self._state.turn
             ground = turn.ground
-            needed = self._grounds().required(Env(self._context, _View(self._state, None, turn.step)))
+            needed = self._grounds().required(Env(self._context, TurnSoFar(self._state, None, turn.step)))
             return Progress(
                 self._state.turns,
                 turn.step,
@@ -366,80 +367,6 @@ class Session:
             cwd = given if isinstance(given, str) else None
         return home(cwd)
 
-    def _went_out(self, call: Call, verdict: Verdict, env: Env, room: Room) -> None:
-        """A call was let through: what it changes is owed from now on, what it looks at is noted.
-
-        `room`: with too little, what is noted makes it harder to claim.
-        """
-        grounds, ground, cwd = self._grounds(), self._state.turn.ground, self._home()
-        arguments = verdict.arguments
-        since, added = grounding.started(ground), 0
-        for name in grounds.surface(arguments):
-            if len(ground.surface) < memory.SURFACE and name not in ground.surface and _is_plain(name):
-                added += len(name.encode()) + 3
-                if added < room.lasting:
-                    ground.surface.append(name)
-        part = self._engine.known_part(verdict.tool, arguments)
-        seen = grounds.see(verdict.tool, arguments, self._engine.known(verdict.tool), part, cwd)
-        named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
-        if seen.changes:
-            named += grounding.under(ground, named, cwd)
-        fitting = max(4, room.passing // 32)
-        ground.others = ground.others or (seen.changes and len(named) > fitting)
-        named = named[:fitting]
-        keys = list(dict.fromkeys(key for key, _ in named))
-        call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
-        pending.command = grounds.is_shell(verdict.tool)
-        if seen.changes:
-            grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed, room=room)
-            ground.others = ground.others or len(seen.named) > memory.NAMED
-        else:
-            pending.relevant = grounding.touched(ground, seen.texts, cwd)
-            pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
-            pending.exempt = grounds.is_exempt(verdict.tool)
-            pending.cleaners = grounds.cleaners(verdict.tool)
-            pending.known = memory.digest_of(verdict.tool, part) or ""
-            pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
-            if room.passing < _SAID and pending.said:
-                pending.said = [ALL]
-            if not seen.search:
-                grounding.told(ground, pending.said)
-        pending.signals = grounds.shows(verdict.tool, arguments, env)
-        pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
-        # A signal that was asked for while something changed is of no certain state.
-        pending.moves = ground.moves if ground.active == int(seen.changes) else 0
-
-    def _came_back(self, call: Call, value: Json, good: bool) -> None:
-        """The result of a call that was let through."""
-        pending, call.pending = call.pending, None
-        if pending is None:
-            return
-        grounds, ground = self._grounds(), self._state.turn.ground
-        if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
-            pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
-        own: str | None
-        if pending.command:
-            value = opened(value)
-            text = own = printed(value)
-        else:
-            text = value if type(value) is str else result_text(value)
-            # Where nothing was changed, nothing has to be shown.
-            own = held(value, asked=pending.asks) if ground.mutations else text
-        whole = value if type(value) is str else text
-        good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
-        unmoved = ground.moves == pending.moves
-        if pending.changes:
-            grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
-        elif good:
-            key = text if type(value) is str else result_key(value)
-            cleaned = None if key is None else grounds.clean(pending.cleaners, key)
-            heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
-            grounding.observed(ground, call.tool, pending, value, text, own, cleaned, self._home, heads)
-        if pending.signals and good and unmoved:
-            view = _View(self._state, None, self._state.turn.step)
-            env = Env(self._context, view, _Result(good, text, value))
-            ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
-
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
         if registry is None:
@@ -451,7 +378,7 @@ class Session:
         step = turn.step + 1
         return offering.offer(
             registry.names,
-            Env(self._context, _View(self._state, None, step)),
+            Env(self._context, TurnSoFar(self._state, None, step)),
             Asked(self.model, self._context, self._text, step),
             forced=Forced(turn.asked, turn.answered, full="asked" in turn.full),
             stages=self._stages,
@@ -492,8 +419,12 @@ class Session:
             known = turn.calls.get(key)
             if known is not None and (digest is None or known.digest != digest):
                 raise InputError(f"the id `{call_id[:64]}` belongs to another call of this turn")
-            repeats = known.repeats if known is not None else _known(turn, "repeats", turn.repeats, digest)
-            view = _View(self._state, repeats, turn.step, known)
+            repeats = (
+                known.repeats
+                if known is not None
+                else remembered.times(turn, "repeats", turn.repeats, digest)
+            )
+            view = TurnSoFar(self._state, repeats, turn.step, known)
             verdict = self._engine.check_in(
                 tool,
                 arguments,
@@ -525,110 +456,19 @@ class Session:
         admitted = verdict.allowed or verdict.outcome == "asked"
         if known is None:
             known = Call(name, digest, repeats=repeats)
-            known.count = _known(turn, "counts", turn.counts, name)
+            known.count = remembered.times(turn, "counts", turn.counts, name)
             turn.calls[key] = known
-            _count(turn, "repeats", turn.repeats, digest, 0)  # room is left for it
+            remembered.count(turn, "repeats", turn.repeats, digest, 0)  # room is left for it
         room = self._room()
         memory.make_room(turn.calls, room.passing)
         if admitted and not known.admitted:  # told again, it may be let through now
             known.admitted, known.tool = True, name
-            _count(turn, "counts", turn.counts, name, room.lasting)
-            view = _View(self._state, repeats, turn.step, known)
-            self._went_out(known, verdict, Env(self._context, view), room)
+            remembered.count(turn, "counts", turn.counts, name, room.lasting)
+            view = TurnSoFar(self._state, repeats, turn.step, known)
+            env = Env(self._context, view)
+            went_out(self._engine, self._grounds(), turn.ground, self._home(), known, verdict, env, room)
         sent = memory.short(tool)
         known.sent = "" if sent == known.tool else sent
-
-
-def _keep_offer(turn: Turn, registry: Registry | None, names: tuple[str, ...] | None) -> None:
-    """What a request offers, as bits over the registry."""
-    turn.registry = None if registry is None else registry.digest
-    turn.offered = None
-    if registry is not None and names is not None:
-        offered = frozenset(names)
-        marks = ("1" if name in offered else "0" for name in reversed(registry.names))
-        turn.offered = f"{int(''.join(marks) or '0', 2):x}"
-
-
-def _count(turn: Turn, what: str, counts: dict[str, int], name: str | None, room: int) -> None:
-    """One more of a name; where there is no room for it, that is kept instead."""
-    if name is None:
-        return
-    if name in counts or (len(counts) < memory.COUNTED and room >= 0):
-        counts[name] = min(counts.get(name, 0) + 1, memory.REPEATS if what == "repeats" else memory.MOST)
-    elif what not in turn.full:
-        turn.full.append(what)
-
-
-def _known(turn: Turn, what: str, counts: dict[str, int], name: str | None) -> int | None:
-    """How often a name was counted; None where that is not known."""
-    if name is None or (what in turn.full and name not in counts):
-        return None
-    return counts.get(name, 0)
-
-
-def _answer(turn: Turn, name: str, good: bool) -> None:
-    """Note that a result came, as far as there is room for the name."""
-    known = turn.answered.get(name)
-    asked = name in turn.asked  # what is forced has to be let go of
-    if known is not None or asked or (len(turn.answered) < memory.COUNTED and _has_room(turn, name)):
-        turn.answered[name] = known or good
-
-
-def _latch(turn: Turn, name: str) -> None:
-    if len(turn.after) < memory.COUNTED and _has_room(turn, name):
-        turn.after.append(name)
-    elif "after" not in turn.full:
-        turn.full.append("after")
-
-
-def _has_room(turn: Turn, name: str) -> bool:
-    """Was there room for more about a tool when it was called?"""
-    return "counts" not in turn.full or name in turn.counts
-
-
-class _View:
-    """What conditions see of a session; None where that is not known. `known`: the call, told before."""
-
-    __slots__ = ("_known", "_state", "repeats", "step")
-
-    def __init__(self, state: State, repeats: int | None, step: int, known: Call | None = None) -> None:
-        self._state = state
-        self._known = known
-        self.repeats = repeats
-        self.step = step
-
-    def calls(self, tool: str) -> int | None:
-        turn, known = self._state.turn, self._known
-        name = memory.short(tool)
-        if known is not None and known.tool == name:
-            return known.count
-        if _is_glob(tool):
-            if "counts" in turn.full or not all(map(memory.is_whole, turn.counts)):
-                return None
-            return sum(often for each, often in turn.counts.items() if glob_matches(tool, each))
-        return _known(turn, "counts", turn.counts, name)
-
-    def after(self, tool: str, in_turn: bool) -> bool | None:
-        state = self._state
-        names = state.turn.after if in_turn else state.after
-        full = "after" in state.turn.full if in_turn else state.full
-        if _is_glob(tool):
-            found = any(glob_matches(tool, each) for each in names)
-            full = full or not all(map(memory.is_whole, names))
-        else:
-            found = memory.short(tool) in names
-        return True if found else None if full else False
-
-
-class _Result:
-    """What conditions see of a result."""
-
-    __slots__ = ("exit_code", "ok", "text")
-
-    def __init__(self, ok: bool, text: str, value: Json) -> None:
-        self.ok = ok
-        self.text = text
-        self.exit_code = exit_code(value)
 
 
 def _names(given: object) -> tuple[str, ...]:
@@ -638,23 +478,12 @@ def _names(given: object) -> tuple[str, ...]:
         names = list(given)
     except Exception as error:
         raise InputError(f"the claim surface cannot be read: {type(error).__name__}") from error
-    if len(names) > memory.SURFACE or not all(type(each) is str and _is_plain(each) for each in names):
+    if len(names) > memory.SURFACE or not all(type(each) is str and is_whole_name(each) for each in names):
         raise InputError(
             f"a claim surface is a list of at most {memory.SURFACE} names, each of at most"
             f" {memory.LONGEST_ID} characters that can be printed"
         )
     return tuple(dict.fromkeys(sorted(names) if isinstance(given, set | frozenset) else names))
-
-
-def _is_plain(name: str) -> bool:
-    return (
-        0 < len(name.strip()) <= len(name.encode("utf-8", "replace")) <= memory.LONGEST_ID
-        and name.isprintable()
-    )
-
-
-def _is_glob(tool: str) -> bool:
-    return "*" in tool or "?" in tool
 
 
 def _id(call_id: object) -> str:

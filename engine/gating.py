@@ -1,0 +1,124 @@
+"""What a call and its result are to the gate: what is owed from now on, and what was seen.
+
+Source: `docs/grounding.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..grammar.ast import Json
+from . import grounding
+from . import state as memory
+from .condition import Env
+from .echoes import ALL, echoed, texts_of
+from .engine import Engine
+from .failures import has_failed
+from .gatevalues import Grounding, Pending, Room
+from .grounds import Grounds
+from .outputs import held, opened, plain, printed
+from .paths import Folded
+from .remembered import Answer
+from .shown import result_key, result_text
+from .state import Call
+from .verdict import Verdict
+
+_SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
+
+
+def went_out(
+    engine: Engine,
+    grounds: Grounds,
+    ground: Grounding,
+    cwd: Folded,
+    call: Call,
+    verdict: Verdict,
+    env: Env,
+    room: Room,
+) -> None:
+    """A call was let through: what it changes is owed from now on, what it looks at is noted.
+
+    `room`: with too little, what is noted makes it harder to claim.
+    """
+    arguments = verdict.arguments
+    since, added = grounding.started(ground), 0
+    for name in grounds.surface(arguments):
+        if len(ground.surface) < memory.SURFACE and name not in ground.surface and is_whole_name(name):
+            added += len(name.encode()) + 3
+            if added < room.lasting:
+                ground.surface.append(name)
+    part = engine.known_part(verdict.tool, arguments)
+    seen = grounds.see(verdict.tool, arguments, engine.known(verdict.tool), part, cwd)
+    named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
+    if seen.changes:
+        named += grounding.under(ground, named, cwd)
+    fitting = max(4, room.passing // 32)
+    ground.others = ground.others or (seen.changes and len(named) > fitting)
+    named = named[:fitting]
+    keys = list(dict.fromkeys(key for key, _ in named))
+    call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
+    pending.command = grounds.is_shell(verdict.tool)
+    if seen.changes:
+        grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed, room=room)
+        ground.others = ground.others or len(seen.named) > memory.NAMED
+    else:
+        pending.relevant = grounding.touched(ground, seen.texts, cwd)
+        pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
+        pending.exempt = grounds.is_exempt(verdict.tool)
+        pending.cleaners = grounds.cleaners(verdict.tool)
+        pending.known = memory.digest_of(verdict.tool, part) or ""
+        pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
+        if room.passing < _SAID and pending.said:
+            pending.said = [ALL]
+        if not seen.search:
+            grounding.told(ground, pending.said)
+    pending.signals = grounds.shows(verdict.tool, arguments, env)
+    pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
+    # A signal that was asked for while something changed is of no certain state.
+    pending.moves = ground.moves if ground.active == int(seen.changes) else 0
+
+
+def came_back(
+    grounds: Grounds,
+    ground: Grounding,
+    cwd: Callable[[], Folded],
+    call: Call,
+    value: Json,
+    good: bool,
+    seen: Callable[[Answer], Env],
+) -> None:
+    """The result of a call that was let through. `seen`: what conditions see beside it."""
+    pending, call.pending = call.pending, None
+    if pending is None:
+        return
+    if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
+        pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
+    own: str | None
+    if pending.command:
+        value = opened(value)
+        text = own = printed(value)
+    else:
+        text = value if type(value) is str else result_text(value)
+        # Where nothing was changed, nothing has to be shown.
+        own = held(value, asked=pending.asks) if ground.mutations else text
+    whole = value if type(value) is str else text
+    good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
+    unmoved = ground.moves == pending.moves
+    if pending.changes:
+        grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
+    elif good:
+        key = text if type(value) is str else result_key(value)
+        cleaned = None if key is None else grounds.clean(pending.cleaners, key)
+        heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
+        grounding.observed(ground, call.tool, pending, value, text, own, cleaned, cwd, heads)
+    if pending.signals and good and unmoved:
+        env = seen(Answer(good, text, value))
+        ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
+
+
+def is_whole_name(name: str) -> bool:
+    """Can a name be kept as what claims are about: short, and of characters that can be written?"""
+    return (
+        0 < len(name.strip()) <= len(name.encode("utf-8", "replace")) <= memory.LONGEST_ID
+        and name.isprintable()
+    )
