@@ -31,6 +31,7 @@ _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
 _CUT = 24  # bytes of a name that is not kept whole then
 _KEYED = blake2b(digest_size=MARK * 3 // 4, key=b"callgate.novelty")  # to be copied
 _FOLDERS = 24  # above a path whose name is not kept whole
+_SHORT = 64  # characters of what may say nothing by itself
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
 THRESHOLD = 0.5
@@ -277,7 +278,7 @@ def observed(
 
 def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) -> bool:
     """Was the result not seen before, since the last change? What settles a debt is another result."""
-    said = "" if _SAYS_NOTHING.match(result) is None else known
+    said = known if len(result) < _SHORT and _SAYS_NOTHING.match(result) is not None else ""
     data = f"{tool}\0{state.moves}\0{said}\0{settles}\0{result}".encode("utf-8", "surrogatepass")
     keyed = _KEYED.copy()
     keyed.update(data)

@@ -6,7 +6,6 @@ Source: `docs/sessions.md`. Each verb is atomic; two threads may use one session
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from threading import RLock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
@@ -30,7 +29,7 @@ from .offer import Asked, Forced, Served, Stage
 from .palette import ToolPalette
 from .paths import Folded
 from .relevance import home
-from .remembered import TurnSoFar
+from .remembered import Answer, TurnSoFar
 from .state import Call, State, Turn
 from .stores._forks import generation
 from .tools import own_copy
@@ -232,9 +231,7 @@ class Session:
             call.answered = True
             good = told_good and call.admitted
             if call.admitted:
-                view = TurnSoFar(self._state, None, turn.step)
-                seen = partial(Env, self._context, view)
-                came_back(self._grounds(), turn.ground, self._home, call, value, good, seen)
+                came_back(self._grounds(), turn.ground, self._home, call, value, good, self._seen)
             if turn.answered.get(call.tool) is not True:
                 remembered.answer(turn, call.tool, good)
             if call.sent:
@@ -269,7 +266,7 @@ class Session:
                 turn.ground,
                 claim,
                 text,
-                self._grounds().required(Env(self._context, TurnSoFar(self._state, None, turn.step))),
+                self._grounds().required(self._seen()),
                 self._verifier,
                 self._threshold,
             )
@@ -282,7 +279,7 @@ class Session:
         def looks() -> Progress:
             turn = self._state.turn
             ground = turn.ground
-            needed = self._grounds().required(Env(self._context, TurnSoFar(self._state, None, turn.step)))
+            needed = self._grounds().required(self._seen())
             return Progress(
                 self._state.turns,
                 turn.step,
@@ -359,6 +356,10 @@ class Session:
         found = self._follow(rules, self._own) if self._follow is not None else None
         if found is not None:
             self._engine, self.model, self._told = found
+
+    def _seen(self, answer: Answer | None = None) -> Env:
+        """What conditions see after a call; of its result, too."""
+        return Env(self._context, TurnSoFar(self._state, None, self._state.turn.step), answer)
 
     def _home(self) -> Folded:
         cwd = self._grounds().cwd
