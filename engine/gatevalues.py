@@ -127,7 +127,8 @@ class Pending(msgspec.Struct, omit_defaults=True):
     what it touches.
     `relevant`: its arguments touch something of a claim; else its result may, where it is `trusted`: a
     tool's own, and not what a command printed that reads nothing. `search`: the lines of its result may begin
-    with names. `asks`: its answer may be no line of a file. `exempt`: its result counts again and again.
+    with names. `asks`: its answer may be no line of a file. `sure`: it shows something of each
+    of them. `exempt`: its result counts again and again.
     `command`: it is one of a shell. `known`: stands for the arguments that the schema knows, where the result
     says nothing by itself. `said`: what of the pieces the call itself said, which its result may only repeat.
     `cleaners`, `signals`: numbers of `normalize` and `signal` statements of these `rules`.
@@ -142,6 +143,7 @@ class Pending(msgspec.Struct, omit_defaults=True):
     trusted: bool = True
     search: bool = False
     asks: bool = False
+    sure: bool = True
     exempt: bool = False
     command: bool = False
     known: str = ""

@@ -64,6 +64,7 @@ def went_out(
     else:
         pending.relevant = grounding.touched(ground, seen.texts, cwd)
         pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
+        pending.sure = seen.sure
         pending.exempt = grounds.is_exempt(verdict.tool)
         pending.cleaners = grounds.cleaners(verdict.tool)
         pending.known = memory.digest_of(verdict.tool, part) or ""

@@ -310,13 +310,14 @@ def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Calla
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
-    found = [key for key in open_ones if key not in keys and open_ones[key].pieces] if look.search else []
+    # Beside what was written a name at the head of a line shows only what the search was told to look into.
+    found = [key for key in open_ones if bool(open_ones[key].pieces) != (key in keys)] if look.search else []
     hits: dict[str, list[str]] = {}
     if found and occurs_in(heads, (name for key in found for name in open_ones[key].names)):
         for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
-        if key in keys:
+        if key in keys and (look.sure or target.pieces):
             target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
         elif (

@@ -56,6 +56,7 @@ class Seen(Struct, frozen=True):
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
     begin with the names of files of the working directory. `said`: texts that a command says in other words.
     `unnamed`: it may change something that it does not name. `asks`: its answer may be no line of a file.
+    `sure`: a good answer shows something of each of the files.
     """
 
     changes: bool
@@ -66,6 +67,7 @@ class Seen(Struct, frozen=True):
     said: tuple[str, ...] = ()
     unnamed: bool = False
     asks: bool = False
+    sure: bool = True
 
 
 class _Signal(Struct, frozen=True):
@@ -299,7 +301,7 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
 
 def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
-    from .shell import is_search, mutates, reads, said, shows, targets
+    from .shell import is_search, is_sure, mutates, reads, said, shows, targets
 
     command = get(arguments, segments)
     if type(command) is not str:
@@ -318,7 +320,8 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     named = _named(files, place)
     at_home = not place.apart and (place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd))
     search = bool(looked) and at_home and is_search(command)
-    return Seen(False, named, reads(command), bool(files), search, said(command))
+    sure = bool(named) and is_sure(command)
+    return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure)
 
 
 def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:

@@ -12,6 +12,7 @@ from .shellparts import is_read_only
 from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import changed, displayed, searches, shown
+from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
 
 
@@ -52,6 +53,12 @@ def shows(command: str) -> tuple[str, ...]:
     """Those of `reads` where nothing but their lines comes out: no count, no text of the command's own."""
     parts = _read(command)
     return () if parts is None else displayed(parts)
+
+
+def is_sure(command: str) -> bool:
+    """Does each file of `shows` show something of itself, if anything comes out and all went well?"""
+    parts = _read(command)
+    return parts is not None and sure(parts)
 
 
 def is_search(command: str) -> bool:

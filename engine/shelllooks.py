@@ -7,6 +7,7 @@ import re
 from .shellprograms import Known
 from .shellread import Command
 from .shellwords import Word
+from .shellwrappers import peel
 
 SEARCHES = ("grep", "rg")
 _SEARCH = (
@@ -28,13 +29,15 @@ _PLAIN = {
     "awk": "-F",
 }
 _HEADED = ("head", "tail")  # with several files they print the names too
-_NUMBER = re.compile(r"[+-]?[0-9]+[kKmM]?\Z|[atn]\Z")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}\Z")
+_STYLE = re.compile(r"[atn]\Z")  # of numbering
 _GLOB = re.compile(r"[\w./*-]+\Z")
 # The values of options; what no program could take would be told in its error.
 _VALUES = {
     **dict.fromkeys(("-e", "--regexp", "--expression", "-F"), re.compile(r"")),
     **dict.fromkeys(("--include", "--exclude", "--exclude-dir", "-g", "--glob"), _GLOB),
     "--color": re.compile(r"(?:never|auto)\Z"),
+    **dict.fromkeys(("-b", "--body-numbering"), _STYLE),
     "--sort": re.compile(r"(?:path|none)\Z"),
 }
 _REGEX = r"/(?:[^/\\\n\[\]]|\\[^\n]|\[\^?+\]?+[^\[\]/\\\n]*+\])++/"
@@ -44,6 +47,11 @@ _LINES = re.compile(rf"(?:[ ;\n]*+{_STEP})++[ ;\n]*+\Z")
 _AWK = rf"(?:F?NR[ ]*+(?:%[ ]*+[1-9][0-9]*+[ ]*+==|[<>!=]=|[<>])[ ]*+[0-9]++|{_REGEX}|1)[ ]*+"
 _RECORDS = re.compile(rf"[ ]*+{_AWK}(?:(?:&&|\|\||[,;])[ ]*+{_AWK})*+\Z")
 _RECURSIVE = ("-r", "-R", "--recursive", "--dereference-recursive")
+_CERTAIN = ("cat", "nl", "head", "tail")  # they print something of every file that is not empty
+_COUNTS = ("-n", "--lines")
+# What no program calls an error in a pattern, in whatever language it takes it to be.
+_SAFE = re.compile(r"(?:(?:[^*+?()\[\]{}\\|^$]|\\[sSwWdD.|/$*+?^-])[*+?]?+|[|^$]|\\[bB])++\Z")
+_SPEAKING = frozenset(("time", "nohup", "-v", "--verbose"))  # wrappers that say something themselves
 # A line may then begin with something else than a name: its own text, or a name and a `-`.
 _NAMELESS = (
     *("-h", "-N", "--no-filename", "--no-line-number", "-A", "-B", "-C"),
@@ -78,9 +86,41 @@ def is_plain(command: Known) -> bool:
     return not (name in SEARCHES and recurses(command)) or len(_places(command)) < 2
 
 
+def is_certain(command: Known) -> bool:
+    """Does it print something of every file of its that is not empty? A search may find nothing there."""
+    if command.name not in _CERTAIN:
+        return False
+    counts = [
+        value.head if value is not None else ""
+        for name, value in command.arguments.options
+        if name in _COUNTS
+    ]
+    counts += [name[1:] for name, _ in command.arguments.options if name[1:].isdecimal()]
+    # `tail -n +9` begins at a line that there may not be.
+    return all(each.lstrip("-").strip("0") and each[:1] not in ("+", "-") for each in counts)
+
+
+def is_safe(command: Known) -> bool:
+    """Can nothing be wrong with what it is told to look for, so that it only complains of its files?"""
+    if command.name in _CERTAIN:
+        return True
+    arguments = command.arguments
+    told = [value for name, value in arguments.options if name in ("-e", "--regexp", "--expression")]
+    told = told or list(arguments.operands[:1])
+    if command.name in SEARCHES and arguments.has("-F", "--fixed-strings"):
+        return True
+    if command.name in ("sed", "awk"):
+        told = [Word(re.sub(r"[/ ;,0-9$pdq]|F?NR|[<>=]=?", "", each.head) or "x") for each in told if each]
+    return all(each is not None and _SAFE.match(each.head) for each in told)
+
+
 def is_plainly_named(command: Known, part: Command) -> bool:
     """Are its files those that the names say, in every shell, and does nothing come in from elsewhere?"""
     if part.assignments or part.noted:
+        return False
+    peeled = peel(part.words)
+    around = part.words[: len(part.words) - len(peeled[0])] if peeled is not None else ()
+    if any(word.text in _SPEAKING for word in around):
         return False
     for each in part.redirects:
         into = (each.operator, each.fd, each.word.text)
@@ -90,10 +130,10 @@ def is_plainly_named(command: Known, part: Command) -> bool:
     fed = bool(given) or part.link in ("|", "|&")
     if fed and command.name == "grep" and recurses(command) and not _places(command):
         return False  # GNU's looks into the folder, others at what comes in
-    return all(map(_is_name, (*_places(command), *given)))
+    return all(map(is_name, (*_places(command), *given)))
 
 
-def _is_name(word: Word) -> bool:
+def is_name(word: Word) -> bool:
     """Not `link/../a`, where the system goes by the link; not a `~` in quotes, or zsh's `=program`."""
     text = word.text or ""
     parts = text.split("/")

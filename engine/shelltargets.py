@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ..rules.programs import programs
-from .shelllooks import SEARCHES, has_names, is_plain, is_plainly_named, is_quiet, recurses
+from .shelllooks import (
+    SEARCHES,
+    has_names,
+    is_certain,
+    is_name,
+    is_plain,
+    is_plainly_named,
+    is_quiet,
+    is_safe,
+    recurses,
+)
 from .shellparts import is_fed, is_harmless, is_read_only, known_command
 from .shellprograms import Arguments, Known, arguments_of, program_name
 from .shellread import Command, Redirect
@@ -45,7 +55,9 @@ def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
         if is_read_only(part):
             continue
         words = _changed(part)
-        names = [word.text for word in words if word.text and (not lost or word.head[0] in "/~")]
+        names = [
+            word.text for word in words if word.text and is_name(word) and (not lost or word.head[0] in "/~")
+        ]
         more = more or lost or len(names) < len(words)
         if folder is not None:
             more = more or not _is_certain(folder) or left or any(map(_goes_up, names))
@@ -120,6 +132,9 @@ def _edited(arguments: Arguments) -> list[Word]:
         scripts, files = [*files[:1]], files[1:]
     if not scripts or not all(each and each.text is not None and sed_reads(each.text) for each in scripts):
         return [*files, _MORE]
+    kept = [value for name, value in arguments.options if name in ("-i", "--in-place") and value is not None]
+    if any(value.text is None or "*" in value.head or "/" in value.head for value in kept):
+        return [*files, _MORE]  # what was there before goes to a file of another name
     return files or [_MORE]
 
 
@@ -167,6 +182,23 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     if folder is not None and any(map(_goes_up, names)):
         return ()  # the folder may be a link
     return names if folder is None else within(folder, names)
+
+
+def is_sure(parts: tuple[Command, ...]) -> bool:
+    """Does what `displayed` names show something of itself, and no complaint that passes for it?
+
+    Of several files a search may find nothing in one; a pipe or `;` loses that a pattern was wrong.
+    """
+    several = len(displayed(parts)) > 1
+    for part, after in zip(parts, (*parts[1:], None), strict=True):
+        command = known_command(part)
+        if command is None or command.name in _MOVES:
+            continue
+        if several and not is_certain(command):
+            return False
+        if after is not None and after.link in ("|", "|&", ";") and not is_safe(command):
+            return False
+    return True
 
 
 def searches(parts: tuple[Command, ...]) -> bool:

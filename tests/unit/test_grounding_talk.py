@@ -227,3 +227,95 @@ def test_what_a_program_prints_is_no_code_of_its_end(printed: str) -> None:
         turn = Turn(rules, tools=None)
         turn.call("bash", {"command": "pytest -q"}, value)
         assert turn.now.missing_signals == ("passed",)
+
+
+# Commands that may show nothing of one of their files, or only complain
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "head -n 0 a.cfg && cat b.cfg",
+            "sed -n 9999p a.cfg; cat b.cfg",
+            "tail -n +9999 a.cfg && cat b.cfg",
+        ),
+        *("awk 'NR>9999' a.cfg && cat b.cfg", "grep zzz a.cfg | cat && cat b.cfg", "grep zzz a.cfg b.cfg"),
+        *("cat a.cfg | head -n 0; cat b.cfg", "head -q -n 0 a.cfg b.cfg", "head -0 a.cfg && cat b.cfg"),
+        *(
+            "rg 'x (' a.cfg 2>&1 | cat",
+            "grep -n 'x\\(' a.cfg | cat",
+            "awk '/x (/' a.cfg | cat",
+            "grep -e '*' a.cfg; ls",
+        ),
+        *(
+            "sed -n '/x\\(/p' a.cfg | cat",
+            "time head -n 0 a.cfg",
+            "nohup cat a.cfg",
+            "timeout -v 1 cat a.cfg",
+        ),
+        *("head -n a a.cfg", "grep -A n x a.cfg", "head -n 5m a.cfg", "tail -n 99999999999 a.cfg"),
+    ],
+)
+def test_what_may_show_nothing_of_a_file_shows_no_unknown_change(command: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": command}, "b: 1\nc: 2")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "cat a.cfg && cat b.cfg",
+            "head -n 9 a.cfg; tail -n 9 b.cfg",
+            "cat a.cfg b.cfg | head -n 50",
+            "nl -b a a.cfg",
+        ),
+        *(
+            "grep -n 'max|min' a.cfg | head -n 3",
+            "sed -n 1,9p a.cfg; ls",
+            "nice cat a.cfg",
+            "rg '^b: \\d+' a.cfg | cat",
+        ),
+        *("awk '/b/' a.cfg | head", "timeout 9 cat a.cfg", "grep 'x (' a.cfg", "grep -F 'x (' a.cfg | cat"),
+    ],
+)
+def test_what_shows_each_of_its_files_does(command: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": command}, "b: 1\nc: 2")
+    assert turn.now.owed == (() if not command.endswith("; ls") else ("a.cfg",))
+
+
+def test_a_search_shows_the_files_whose_names_stand_before_its_lines() -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "sed -i s/10/30/ a.cfg b.cfg"})
+    turn.call("bash", {"command": "grep -n 'timeout' a.cfg b.cfg"}, "b.cfg:7:timeout = 30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("bash", {"command": "grep -n 'timeout' a.cfg c.cfg"}, "a.cfg:7:timeout = 30")
+    assert turn.now.owed == ()
+
+
+def test_a_known_change_is_shown_by_what_shows_it() -> None:
+    turn = Turn(RULES, tools=None)
+    for path in ("a.cfg", "b.cfg"):
+        turn.call("edit", {"path": path, "new_string": f"{path} = 30"})
+    turn.call("bash", {"command": "sed -n 1,9p a.cfg && sed -n 1,9p b.cfg"}, "a.cfg = 30")
+    assert turn.now.owed == ("b.cfg",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > link/../a.cfg",
+        'echo x > "~/a.cfg"',
+        "sed -i'g*' s/b/c/ a.cfg",
+        "sed --in-place='x/*' s/b/c/ a.cfg",
+    ],
+)
+def test_a_file_that_is_not_the_one_that_its_name_says(command: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": command})
+    assert "a change that named nothing" in turn.now.owed
