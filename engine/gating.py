@@ -13,7 +13,7 @@ from . import state as memory
 from .condition import Env
 from .echoes import ALL, echoed, texts_of
 from .engine import Engine
-from .failures import has_failed
+from .failures import exit_code, has_failed
 from .gatevalues import Grounding, Pending, Room
 from .grounds import Grounds
 from .outputs import held, opened, plain, printed
@@ -95,6 +95,7 @@ def came_back(
     if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
         pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
     own: str | None
+    outer = value
     if pending.command:
         value = opened(value)
         text = own = printed(value)
@@ -104,6 +105,8 @@ def came_back(
         own = held(value, asked=pending.asks) if ground.mutations else text
     whole = value if type(value) is str else text
     good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
+    # What a program prints is no better than what its tool says beside it.
+    good = good and (value is outer or not has_failed(outer, "", command=True))
     unmoved = ground.moves == pending.moves
     if pending.changes:
         grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
@@ -113,7 +116,7 @@ def came_back(
         heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
         grounding.observed(ground, call.tool, pending, value, text, own, cleaned, cwd, heads)
     if pending.signals and good and unmoved:
-        env = seen(Answer(good, text, value))
+        env = seen(Answer(good, text, value if exit_code(outer) is None else outer))
         ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
 
 

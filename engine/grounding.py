@@ -21,7 +21,7 @@ from .failures import says_nothing
 from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
 from .gatewords import OR_SAY, refusal
 from .normalizing import normalize as normalize
-from .outputs import shows_nothing
+from .outputs import shows_nothing, tells_no_more
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, key_of, occurs_in, short_key, touches
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
@@ -258,11 +258,12 @@ def observed(
             return False
     shown = result if own is None else own
     if mine and any(each.pieces for each in mine.values()):
-        if says_nothing(shown):
+        if says_nothing(shown) or (own is None and tells_no_more(value, _names_of(mine.values()))):
             return False
     elif state.anything is not None or (mine and any(not each.seen for each in mine.values())):
-        names = [name for each in mine.values() for name in each.names]
-        if shows_nothing(value, own, names, file=bool(look.named), command=look.command):
+        file = any(not each.seen for each in mine.values())
+        names = _names_of(mine.values()) if file else _about(state)
+        if shows_nothing(value, own, names, file=file, command=look.command):
             return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
@@ -274,6 +275,10 @@ def observed(
     if state.mutations:
         _settle(state, look, shown, heads, cwd)
     return True
+
+
+def _names_of(targets: Iterable[Target]) -> list[str]:
+    return [name for each in targets for name in each.names]
 
 
 def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) -> bool:
@@ -305,8 +310,10 @@ def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Calla
     """What a grounding read shows of the changed targets: those that it names, and those that a search
     shows by name with what was written."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
-    if look.asks and not shows_line(result, keys, cwd()):
-        keys = frozenset()  # names and counts alone are no look into a file
+    if look.asks and keys:  # names and counts alone are no look into a file
+        known = any(state.targets[key].pieces for key in keys if key in state.targets)
+        if not shows_line(result, keys, cwd(), known=known):
+            keys = frozenset()
     if state.anything is not None and 0 <= state.anything < since:
         state.anything = None
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}

@@ -43,7 +43,7 @@ from .selector import MISSING, get
 from .shellcall import beside, is_plain, runs_later
 from .shown import PATHS, Written, leaves, written
 from .tools import Tool
-from .whereabouts import Where, inside, where
+from .whereabouts import Where, inside, names_places, where
 
 _SIGNAL = 9  # bytes of a signal in the state beside its name
 _QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
@@ -125,10 +125,12 @@ class Grounds:
             if is_named(name, tool):
                 return _command(arguments, segments, cwd)
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
-        place = where(arguments.items() if type(arguments) is dict else (), files=PATHS)
+        facts = arguments if type(arguments) is dict else {}
         if not reading or self._is_listed("mutates", tool):
+            place = where(facts.items(), files=PATHS, changes=True)
             named = _placed(written(arguments), place)
             return Seen(True, named, (), unnamed=not named)
+        place = where(facts.items(), files=PATHS)
         # What the tool does not know it does not look at.
         named = _placed(written(part), place)
         here = {key_of(".", cwd), "."}
@@ -138,7 +140,7 @@ class Grounds:
             search = False
         if place.folder is not None and key_of(place.folder, cwd) not in here:
             search = False
-        named = () if place.unknown else named
+        named = () if place.unknown or any(map(names_places, facts.values())) else named
         return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
 
     def is_shell(self, tool: str) -> bool:

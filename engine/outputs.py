@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ..rules.strictjson import JsonError, decode
-from .failures import CODES, MORE_CODES, says_how
+from .failures import CODES, MORE_CODES, says_how, says_nothing
 from .shown import LEAVES, block_texts, blocks, result_text
-from .talk import OF_CALLS, OF_FILES, is_talk, plain_key, tells_nothing
+from .talk import OF_CALLS, OF_FILES, is_about_file, is_talk, tells_nothing
+from .whereabouts import plain_key
 
 # Fields that hold what was read; those that do where there is none of these.
 _HOLDS = frozenset(
@@ -93,17 +94,45 @@ def held(value: Any, *, asked: bool = False) -> str | None:
     return _fields(value, read, _bare)
 
 
+def tells_no_more(value: Any, names: Collection[str], *, file: bool = True) -> bool:
+    """Is it an object that only tells how a call went, or what is known of a file beside what is in it?"""
+    return (type(value) is dict or _are_objects(value)) and tells_nothing(
+        value, names, file=file, held=_HOLDS | _MAY_HOLD, most=LEAVES
+    )
+
+
 def shows_nothing(value: Any, own: str | None, names: Collection[str], *, file: bool, command: bool) -> bool:
     """Where nothing tells what has to be seen: does a result show nothing but what tools say of themselves?
 
-    `own`: what was read of it, if anything tells that. `names`: of what was looked at. `file`: a file was.
+    `own`: what was read of it, if anything tells that. `file`: a file was looked at, and `names` are its
+    own; else they are of what claims are about.
     """
-    if type(value) is not str and tells_nothing(value, file=file, most=LEAVES):
+    if own is not None and says_nothing(own):
         return True
-    if own is not None and is_talk(own, names):
+    if own is not None and _says_whose(value, command):
+        return False
+    texts = block_texts(value)
+    if command or type(value) is str or texts:
+        inside = None if command else _decoded(value if type(value) is str else "\n".join(texts))
+        if (type(inside) is dict or _are_objects(inside)) and (not file or is_about_file(inside)):
+            return tells_no_more(inside, names, file=file)
+        if command and tells_no_more(value, names):
+            return True
+    elif tells_no_more(value, names, file=file):
         return True
-    inside = None if command else _decoded(value if type(value) is str else "\n".join(block_texts(value)))
-    return (type(inside) is dict or _are_objects(inside)) and tells_nothing(inside, file=file, most=LEAVES)
+    elif not file:
+        return value is None or (type(value) is str and is_talk(value, names, file=False))
+    if own is None:
+        return value is None
+    return is_talk(own, names, file=file)
+
+
+def _says_whose(value: Any, command: bool) -> bool:
+    """Does a field say that a text is of the program or the file, where no tool can speak?"""
+    if type(value) is not dict:
+        return False
+    inside = value.get("file")
+    return type(value.get("stdout")) is str if command else type(inside) is dict and "content" in inside
 
 
 def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -> str | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..grammar.ast import Json, Segment
 from .selector import array_index, get
-from .whereabouts import is_no
 
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
 _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
@@ -24,6 +23,7 @@ _CHANGING = frozenset(
     }
 )
 _HARMLESS = frozenset({"prefix_rule", "tags", "labels"})
+_NO = ("", "false", "no", "0")
 _LATER = frozenset({"run_in_background", "is_background", "isBackground", "background", "detach"})
 
 
@@ -32,7 +32,7 @@ def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     if not all(_is_last(get(arguments, segments[:at]), segment) for at, segment in enumerate(segments)):
         return False
     for key, value in beside(arguments, segments):
-        if is_no(value) or key in _HARMLESS:
+        if _is_no(value) or key in _HARMLESS:
             continue
         if key in _SHELLS:
             if type(value) is not str or value.rpartition("/")[2] not in _KNOWN_SHELLS:
@@ -44,7 +44,7 @@ def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
 
 def runs_later(arguments: Json, segments: tuple[Segment, ...]) -> bool:
     """Does it run in the background, so that its result is not what it comes to?"""
-    return any(key in _LATER and not is_no(value) for key, value in beside(arguments, segments))
+    return any(key in _LATER and not _is_no(value) for key, value in beside(arguments, segments))
 
 
 def beside(arguments: Any, segments: tuple[Segment, ...]) -> Iterator[tuple[str, Any]]:
@@ -63,3 +63,8 @@ def _is_last(value: Any, segment: Segment) -> bool:
         return True
     first = value[0] if value and type(value[0]) is str else ""
     return first in _FIRST and value[1:-1] in _FLAGS and array_index(segment) == len(value) - 1
+
+
+def _is_no(value: Any) -> bool:
+    """Is an argument as good as not given?"""
+    return not value or (type(value) is str and value.strip().lower() in _NO)

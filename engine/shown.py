@@ -44,6 +44,14 @@ _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
 _DEEPEST = 64
 LEAVES = 4096
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^:\s][^:\n]{0,4095}+):([0-9]+:[^\n]*)$", re.MULTILINE)
+# What a search says without a line: how much was found, or how it counted.
+_COUNTED = re.compile(
+    r"(?:found|showing|total|results?|match(?:es)?|occurrences?|count)\b[ :]*+(?:no|[0-9]+)\b.*"
+    r"|no\b.*\bfound\b.*|(?:[0-9]+ ?)?(?:match(?:es)?|results?|files?|occurrences?|lines?)?[.:]?"
+    r"|files_with_matches|</?workspace_result\b[^>]*+>|\[showing results with pagination\b.*"
+    r"|matching files:|\W+",
+    re.IGNORECASE,
+)
 # A name as a search gives it, with how often something was found there.
 _NAMED = re.compile(
     r"(?:(?:file|path): |[#*-]+ )?[`\"']?(.+?)[`\"']?(?:(?::| \() ?[0-9]+(?: match(?:es)?)?\)?)?:?",
@@ -295,13 +303,16 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
     return found
 
 
-def shows_line(text: str, keys: frozenset[str], cwd: Folded) -> bool:
-    """Does the answer of a search show a line, and not only counts, and names of what it looked through?"""
+def shows_line(text: str, keys: frozenset[str], cwd: Folded, *, known: bool) -> bool:
+    """Does the answer of a search show a line, and not only counts, and names of what it looked through?
+
+    `known`: it is known what has to be seen, so that words that searches use are none of theirs alone.
+    """
     for line in text.splitlines():
         here = line.strip()
         if len(here) > LONGEST_PATH:
             return True
-        if not names_only(here):
+        if _COUNTED.fullmatch(here) is None if known else not names_only(here):
             found = _NAMED.fullmatch(here)
             if found is None or short_key(found.group(1), cwd) not in keys:
                 return True

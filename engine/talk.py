@@ -11,14 +11,21 @@ from collections.abc import Collection
 from typing import Any
 
 from .failures import says_how, says_nothing
+from .whereabouts import plain_key
 
 _LONGEST = 2_048  # characters of what can be talk
 _LINES = 12
+_OBJECTS = 64  # that are looked at
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_TAG = re.compile(r"</?[A-Za-z][\w-]{0,63}(?: [^<>]{0,255})?/?>")
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,63} ?/?>")
+_ELEMENT = re.compile(r"</?[A-Za-z][\w-]{0,63}(?: [^<>]{0,255})?/?>")
 _NAME = re.compile(r"[\w.-]*\w\.[A-Za-z]\w{0,7}")
-_NUMBERED = re.compile(r"\s*+(?:[^:\s][^:\n\t ]{0,255}+:)?[ \t]*+[0-9]{1,9}+ ?[:|→│\t][ \t]*+[^\s0-9]")
-_PROMPT = re.compile(r"\s*+(?:[^\s@]{1,255}+@\S{0,255}[#$%>]|\$)(?: |\Z)")
+# A line with its number; `403: forbidden` is none.
+_NUMBERED = re.compile(
+    r"\s*+(?:([^:\s][^:\n\t ]{0,255}+):)?[ \t]*+(?![45][0-9]{2}: )[0-9]{1,9}+ ?[:|→│\t][ \t]*+\S"
+)
+_REMARK = re.compile(r"\s*+(?:#(?!#)|//|--|;|\*|<!--|%)")
+_PROMPT = re.compile(r"\s*+(?:[^\s@]{1,255}+@\S{0,255}[#$%>]|\$|PS [A-Z]:\S{0,255}>|\+)(?: |\Z)")
 _ASIDE = re.compile(r"\W*+(?:warning|note|notice|info|hint|tip)\W*:", re.IGNORECASE)
 _LISTED = re.compile(r"\s*+[bcdlps-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][ .+@]")
 _FRAMED = re.compile(r"\A\s*+[(<\[]|[:)>\]]\s*+\Z")
@@ -32,21 +39,21 @@ _TALK = frozenset(
     contains content contents could count counts created current cwd data date dec did dir directory do
     document does done duration each elapsed else empty end ended ends env error errors execute executed
     execution exists exit exited false feb fetch fetched file files finished first folder for found fri
-    from gb gmt had has have help here hour hours id if image images in info information instead into is
-    isdirectory isfile it its jan jul jun kb kib kilobytes last limit line lines list listed listing
-    load loaded mar match matched matches matching may mb megabytes message mib min minute minutes mode
-    modified mon more ms name named next no none note notebook nothing notice nov now null number
-    observation occurrence occurrences oct of offset ok okay on once only open opened or other output
-    outputs over page pages pagination path paths pattern patterns pdf per permissions persist persists
-    pid please previous print printed process processed produced query ran range read reading reads
-    received refine reset result results return returned returning returns row rows run running s sat
-    search searched sec second seconds secs see sep session sh shell show showing shown signal size
-    skipped so some specific start started status stderr stdin stdout still subsequent succeeded success
-    successful successfully summary sun symbol symbols system task terminal text than that the their
-    then there these this those thu time times to took tool tools total true truncated try trying tue
-    type types unchanged undefined under updated use used using utc value values variables vars via view
-    viewed wall warning warnings was wed were when which while whitespace will with within without word
-    words working written yet you your zsh
+    from gb gmt had has have help here hit hits hour hours id if image images in info information
+    instead into is isdirectory isfile it its jan jul jun kb kib kilobytes large last limit line lines
+    list listed listing load loaded mar match matched matches matching may mb megabytes message mib min
+    minute minutes modified mon more ms name named next no none note notebook nothing notice nov now
+    null number observation occurrence occurrences oct of offset ok okay on once only open opened or
+    other output outputs over own page pages pagination path paths pattern patterns pdf per permissions
+    persist persists pid please previous printed process processed produced query ran range read reading
+    reads real received refine reset result results returned returning row rows run running s sat search
+    searched sec second seconds secs see sep session sh shell show showing shown signal size skipped so
+    some specific start started status stderr stdin stdout still subsequent succeeded success successful
+    successfully summary sun symbol symbols sys system task terminal text than that the their then there
+    these this those thu time times to too took tool tools total true truncated try trying tue type
+    types unchanged undefined under updated use used user using utc variables vars via view viewed wall
+    warning warnings was wed were when which while whitespace will with within without word words
+    working written yet you your zsh
     """.split()  # noqa: SIM905
 )
 # Beside another word one of these says that something did not happen, or has to happen first.
@@ -54,14 +61,14 @@ _REFUSALS = frozenset(
     """
     abort aborted approval approve approved await awaiting backgrounded blocked busy can't canceled
     cancelled cannot cleared closed confirm confirmation declined denied deny disabled disallowed
-    disconnected empty error errors exceed exceeded exceeds excluded expired fail failed fails failure
-    forbidden hidden ignored inaccessible incompatible interrupted invalid limit locked missing must
-    never no not omitted outside pending policy prohibited quota redacted refused rejected removed
-    require required requires restricted retry shortened skipped sorry stopped timed too unable
-    unauthorized unavailable unchanged unknown unloaded unreachable unreadable unrecognized unsupported
-    wait waiting
+    disconnected error errors exceed exceeded exceeds excluded expired fail failed fails failure
+    forbidden hidden ignored inaccessible incompatible interrupted invalid locked missing must not
+    omitted outside pending prohibited redacted refused rejected removed require required requires
+    restricted retry shortened skipped sorry stopped suppressed timed unable unauthorized unavailable
+    unchanged unknown unloaded unreachable unreadable unrecognized unsupported wait waiting
     """.split()  # noqa: SIM905
 )
+_KINDS = frozenset({"file", "dir", "directory", "folder", "link", "d", "f"})  # in a listing of a folder
 _ENDS = _REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", "success", "successful"}
 # Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
 OF_CALLS = frozenset(
@@ -83,48 +90,99 @@ OF_FILES = frozenset(
     size sizebytes start startline timestamp title total totalcount totallines type uri url urls
     """.split()  # noqa: SIM905
 )
+# Of an object that a text is, one of these says that it is about a file, and no file of JSON.
+_ABOUT = frozenset(
+    {
+        *("path", "file", "filename", "filepath", "absolutepath", "relativepath", "uri", "size", "mtime"),
+        *("modified", "permissions", "isfile", "isdirectory", "success", "ok", "error", "status", "message"),
+        *("truncated", "numfiles", "nummatches", "namepath", "diagnostics"),
+    }
+)
+_NAMES = frozenset(
+    {
+        *(
+            "name",
+            "names",
+            "path",
+            "paths",
+            "file",
+            "files",
+            "filename",
+            "filenames",
+            "filepath",
+            "uri",
+            "url",
+        ),
+        *("absolutepath", "relativepath", "title"),
+    }
+)
 _SPOKEN = frozenset({"status", "state", "message", "msg", "reason", "detail", "details", "note", "info"})
 
 
-def is_talk(text: str, names: Collection[str] = ()) -> bool:
-    """Is a text nothing but what tools say? `names`: of what was looked at, which say nothing either."""
+def is_talk(text: str, names: Collection[str] = (), *, file: bool = True) -> bool:
+    """Is a text nothing but what tools say? `names`: of what was looked at.
+
+    `file`: it would be lines of a file, and what the file is called says nothing of them. Else a line with
+    one of the names, or with a number, is an answer.
+    """
+    if says_nothing(text) or says_how(text):
+        return True
     if len(text) > _LONGEST:
-        return says_nothing(text)
+        return False
     tails = {_tail(name) for name in names}
     lines = [line for line in text.splitlines() if line.strip()]
-    return (
-        says_nothing(text)
-        or says_how(text)
-        or (len(lines) <= _LINES and all(_line_is_talk(line, tails) for line in lines))
-    )
+    if not file and any(name in text for name in names):
+        return False
+    return len(lines) <= _LINES and all(_line_is_talk(line, tails, file) for line in lines)
 
 
 def names_only(line: str) -> bool:
     """Does a line of a search's answer only name files, and count?"""
-    return _NUMBERED.match(line) is None and _words(_parted(_TAG.sub(" ", line))[1]) <= _TALK
-
-
-def _line_is_talk(line: str, tails: set[str]) -> bool:
     if _NUMBERED.match(line) is not None:
+        return False
+    names, rest = _parted(_ELEMENT.sub(" ", line))
+    words = _words(rest)
+    if words or names:
+        return words <= _TALK
+    return all(each.isdecimal() for each in re.findall(r"\w[^\s|)]*", rest))  # `1.4` is no count
+
+
+def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
+    numbered = _NUMBERED.match(line)
+    if numbered is not None and not (tails and numbered[1] and _tail(numbered[1]) not in tails):
         return False
     if _PROMPT.match(line) or _LISTED.match(line) or _ASIDE.match(line):
         return True
     bare, tags = _TAG.subn(" ", line) if "<" in line else (line, 0)
-    if _CODE.search(bare) is not None:
+    if _CODE.search(bare) is not None or bare.rstrip().endswith(";"):
         return False
-    words = _words(bare)
-    if len(words) > 1 and (not words.isdisjoint(_REFUSALS) or any(each.endswith("n't") for each in words)):
-        return True
     names, rest = _parted(bare)
     words = _words(rest)
+    if words and _REMARK.match(line) is not None:
+        return False
+    if not file:  # what something became may be said in the same words
+        return words <= _TALK and not any(map(str.isdigit, bare))
+    if _refuses(bare):
+        return True
     if len(words) == 1 and not names:  # a file may hold one word, if it is none of how a call ends
         if not words.isdisjoint(_ENDS) or (words <= _TALK and _FRAMED.search(rest) is not None):
             return True
-        return ":" in rest and not (words.isdisjoint(OF_FILES) and words.isdisjoint(OF_CALLS))
+        return ":" in rest and not words.isdisjoint(OF_FILES)
     if words:
-        return words <= _TALK
+        listed = words <= _KINDS and names and tails and tails.isdisjoint(names)
+        return words <= _TALK and not listed and len(max(words, key=len)) > 2
     # Names of others, or numbers alone, may be all that is in a file; between tags they are a tool's own.
     return tails.issuperset(names) and bool(tags or names or not any(map(str.isalnum, rest)))
+
+
+def _refuses(line: str) -> bool:
+    """Does a line say that something did not happen, as people write, and not as a setting does?"""
+    words = _words(line)
+    if words.isdisjoint(_REFUSALS) and not any(each.endswith("n't") for each in words):
+        return False
+    begins = line.lstrip()[:1]
+    prose = begins.isupper() or begins.isdigit() or begins in ("(", "[", "<") or line.rstrip().endswith(".")
+    return len(words) > (1 if prose else 3)
 
 
 def _parted(line: str) -> tuple[list[str], str]:
@@ -148,31 +206,48 @@ def _words(text: str) -> set[str]:
     return {each.replace("\u2019", "'").lower() for each in _WORDS.findall(text)}
 
 
-def tells_nothing(value: Any, *, file: bool, most: int) -> bool:
-    """Does an object, or a list of objects, only tell how the call went? `file`: or what is known of a file
-    beside what is in it. `most`: values that are looked at."""
+def tells_nothing(
+    value: Any, names: Collection[str] = (), *, file: bool, held: frozenset[str], most: int
+) -> bool:
+    """Does an object, or a list of objects, only tell how the call went?
+
+    `file`: or what is known of a file beside what is in it, in which case numbers tell nothing. `held`: keys
+    of texts that are judged by their lines. `most`: values that are looked at.
+    """
+    tails = {_tail(name) for name in names}
     empty = type(value) is dict and [] in value.values()  # how little there was says no more
-    todo: list[tuple[str, Any]] = [("", value)]
+    todo: list[tuple[str, bool, Any]] = [("", True, value)]
     while todo:
-        key, here = todo.pop()
+        key, spoken, here = todo.pop()
         most -= 1
         if not most:
             return False
         if type(here) is dict:
-            todo.extend((plain_key(below) or key, each) for below, each in here.items())
+            todo.extend((plain_key(below), below in held, each) for below, each in here.items())
         elif type(here) is list:
-            todo.extend((key, each) for each in here)
-        elif here is None or (empty and not here) or key in OF_CALLS or (file and key in OF_FILES):
+            todo.extend((key, spoken, each) for each in here)
+        elif here is None or (empty and not here) or key in OF_CALLS:
             continue
-        elif type(here) is not str or not _says_no_more(key, here):
+        elif type(here) is not str:
+            if not file:
+                return False
+        elif file and key in _NAMES and tails and _tail(here) not in tails:
+            return False
+        elif spoken or key in _SPOKEN:
+            if not is_talk(here, names, file=file):
+                return False
+        elif not (file and key in OF_FILES) and here.strip() and not says_how(here):
             return False
     return True
 
 
-def _says_no_more(key: str, text: str) -> bool:
-    return is_talk(text) if key in _SPOKEN or not key else not text.strip() or says_how(text)
-
-
-def plain_key(key: str) -> str:
-    """A key without capitals and marks."""
-    return key.replace("_", "").replace("-", "").lower()
+def is_about_file(value: Any) -> bool:
+    """Does an object, or one in it, say something about a file or a call?"""
+    todo, left = [value], _OBJECTS
+    while todo and left:
+        here, left = todo.pop(), left - 1
+        if type(here) is dict and any(plain_key(key) in _ABOUT for key in here):
+            return True
+        inside = here.values() if type(here) is dict else here
+        todo.extend(each for each in inside if type(each) in (dict, list))
+    return False

@@ -74,6 +74,14 @@ def test_a_folder_of_a_command_by_any_of_its_names(key: str) -> None:
         {"version": None, "tag": "", "ref": False},
         {"file_path": "/repo/a.cfg", "offset": 1, "limit": 2000, "description": "x", "tags": ["x"]},
         {"encoding": "utf-8", "start_line": 1, "explanation": "x", "mode": "slice"},
+        {"sandbox_permissions": "use_default", "mcp_server": "files", "api_version": "2", "use_cached": True},
+        {
+            "context": "def f():",
+            "include_date": "yes",
+            "tree_depth": 2,
+            "user_intent": "x",
+            "expected_sha": "a",
+        },
         {"before": 3, "context": 2, "commit_message": "x", "include_dir": True, "index": 1, "remote": False},
     ],
 )
@@ -99,6 +107,31 @@ def test_a_look_at_the_place_that_was_changed_shows_it(tool: str) -> None:
     turn.call("look", {"path": "./a.cfg", **there, "ref": "refs/heads/main"}, "timeout=30")
     assert turn.now.owed == ()
     assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        *({"sha": "abc", "ref": "main"}, {"ref": "main", "sha": "abc"}, {"branch": "main", "version": "v1"}),
+        *({"branch": "main", "tag": "v1"}, {"branch": "other"}, {"tag": "main"}, {"hostname": "main"}, {}),
+        {"branch": "main", "options": {"ref": "v1"}},
+    ],
+)
+def test_each_word_of_a_state_is_its_own(look: Any) -> None:
+    turn = a_turn()
+    # What a change builds on is no place.
+    turn.call("edit", {**EDIT, "branch": "main", "sha": "abc", "last_commit_id": "x", "start_branch": "dev"})
+    turn.call("look", {"path": "a.cfg", **look}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("look", {"path": "a.cfg", "ref": "main"}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_a_change_in_a_folder_that_is_not_known_is_not_seen_here() -> None:
+    turn = a_turn()
+    turn.call("edit", {**EDIT, "cwd": ["/srv", "/repo"]})
+    turn.call("look", {"path": "a.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
 
 
 @pytest.mark.parametrize("depth", [20, 26, 400])

@@ -29,11 +29,15 @@ REFUSALS = [
         "Invalid path.",
     ),
     *(
-        "There's no such tool here: never heard of it",
+        "Unknown tool, so nothing was read",
         "a.cfg is unchanged, see above",
         "Timed out, try again",
     ),
-    *("<file><path>a.cfg</path><error>cannot be read</error></file>", "Waiting for a person", "(too large)"),
+    *(
+        "<file><path>a.cfg</path><error>It cannot be read</error></file>",
+        "Waiting for a person",
+        "(too large)",
+    ),
 ]
 HOW = [
     *(
@@ -210,7 +214,7 @@ def test_long_texts_are_judged_in_linear_time(piece: str) -> None:
         is_talk(piece * (2_000 // len(piece)))
         names_only(piece * (4_000 // len(piece)))
     is_talk(piece * 1_000_000)
-    tells_nothing([{"id": 1}] * 100_000, file=True, most=4_096)
+    tells_nothing([{"id": 1}] * 100_000, file=True, held=frozenset(), most=4_096)
     assert time.process_time() - begun < 1.0
 
 
@@ -227,6 +231,93 @@ def test_what_a_program_prints_is_no_code_of_its_end(printed: str) -> None:
         turn = Turn(rules, tools=None)
         turn.call("bash", {"command": "pytest -q"}, value)
         assert turn.now.missing_signals == ("passed",)
+
+
+@pytest.mark.parametrize(
+    "beside", [{"exit_code": 1}, {"structuredContent": {"exit_code": 1}}, {"status": "error"}]
+)
+def test_what_a_program_prints_is_no_better_than_what_its_tool_says(beside: Any) -> None:
+    rules = """ground {
+      shell bash /command
+      signal passed from bash when runs(/command, "pytest") and result.exit_code == 0
+      require passed before completion
+    }"""
+    turn = Turn(rules, tools=None)
+    block = {"type": "text", "text": '{"output": "1 failed", "exit_code": 0}'}
+    turn.call("bash", {"command": "pytest -q"}, {"content": [block], **beside})
+    assert turn.now.missing_signals == ("passed",)
+
+
+@pytest.mark.parametrize("line", ["1.4.3", "2026-11-30", "return None", "mode: read", "limit: 5", "30,40"])
+def test_a_search_shows_what_was_written_in_whatever_words(line: str) -> None:
+    for result in (line, f"1:{line}", f"/repo/a.cfg:1:{line}", {"mode": "content", "content": f"1:{line}"}):
+        turn = Turn(RULES, tools=None)
+        turn.call("edit", {"path": "a.cfg", "old_string": "x y", "new_string": line})
+        turn.call("search", {"pattern": "x", "path": "a.cfg"}, result)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "line", ["2026-11-30 backup failed", "10 retries not allowed", "404: page not found", "12"]
+)
+def test_a_numbered_line_may_begin_with_a_number(line: str) -> None:
+    for result in (f"     1\t{line}", f"1:{line}", f"     1→{line}", f"a.cfg:1:{line}"):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call("look", {"path": "a.cfg"}, result)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("result", ["403: access is restricted", "guard.sh:3: Blocked by me, do not read"])
+def test_a_number_at_the_head_makes_no_line(result: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"number": 7, "title": "Bug", "body": "It is not working", "state": "open"},
+        {"id": 7, "comments": [{"body": "Not yet, sorry."}]},
+        *(
+            "Order 7 is cancelled.",
+            "Refund pending",
+            "Not shipped yet",
+            {"approved": False},
+        ),
+    ],
+)
+def test_what_became_of_a_thing_may_be_said_in_such_words(result: Any) -> None:
+    for value in (
+        result,
+        {"content": [{"type": "text", "text": result if type(result) is str else json.dumps(result)}]},
+    ):
+        turn = Turn(RULES, tools=None, claim_surface=["7"])
+        turn.call("edit", {"number": 7})
+        turn.call("look", {"number": 7}, value)
+        assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result", ["[FILE] a.py", '{"entries": [{"name": "a.py", "type": "file"}]}', {"files": ["a.py"]}]
+)
+def test_a_folder_is_shown_by_what_is_in_it(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "d"})
+    turn.call("look", {"path": "d"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"type": "module", "name": "x"}', '{"files": ["a.ts"]}', '{"role": "admin"}']
+)
+def test_a_small_file_of_json_is_read(text: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, text)
+    assert turn.now.owed == ()
 
 
 # Commands that may show nothing of one of their files, or only complain
