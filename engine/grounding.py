@@ -252,19 +252,14 @@ def observed(
     """
     if cleaned is None:
         return False
-    mine = {key: state.targets[key] for key in look.named if key in state.targets}
+    targets = state.targets
+    mine = {key: targets[key] for key in look.named if key in targets} if targets else {}
     if not (look.relevant or mine):
         if not look.trusted or not touches(result, _about(state), cwd()):
             return False
     shown = result if own is None else own
-    if mine and any(each.pieces for each in mine.values()):
-        if says_nothing(shown) or (own is None and tells_no_more(value, _names_of(mine.values()))):
-            return False
-    elif state.anything is not None or (mine and any(not each.seen for each in mine.values())):
-        file = any(not each.seen for each in mine.values())
-        names = _names_of(mine.values()) if file else _about(state)
-        if shows_nothing(value, own, names, file=file, command=look.command):
-            return False
+    if state.mutations and _is_empty(state, look, value, shown, own, list(mine.values())):
+        return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
         if not _is_new(state, tool, cleaned, look.known, " ".join(sorted(settles)) if settles else ""):
@@ -277,8 +272,17 @@ def observed(
     return True
 
 
-def _names_of(targets: Iterable[Target]) -> list[str]:
-    return [name for each in targets for name in each.names]
+def _is_empty(
+    state: Grounding, look: Pending, value: Any, shown: str, own: str | None, mine: list[Target]
+) -> bool:
+    """Does a result show nothing where something was changed? `mine`: what it looked at of that."""
+    names = [name for each in mine for name in each.names]
+    if any(each.pieces for each in mine):
+        return says_nothing(shown) or (own is None and tells_no_more(value, names))
+    file = any(not each.seen for each in mine)
+    if not file and state.anything is None:
+        return False
+    return shows_nothing(value, own, names if file else _about(state), file=file, command=look.command)
 
 
 def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) -> bool:

@@ -95,4 +95,7 @@ def _varying() -> re.Pattern[str]:
 def normalize(text: str) -> str:
     """The text with a mark for each value that varies by itself; as it is where nothing else is in it."""
     replaced = _varying().sub(_MARK, text)
-    return text if replaced is text or _NOTHING.match(replaced) else replaced
+    first = replaced[:1]
+    if replaced is text or (first > " " and first.isprintable()):
+        return replaced
+    return text if _NOTHING.match(replaced) else replaced
