@@ -31,7 +31,8 @@ _CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
 _POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
-REDIRECT = re.compile(r"([0-9]?)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
+# `<1-9>` is a glob for zsh.
+REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
 

@@ -591,6 +591,13 @@ def test_what_a_prompt_takes_for_itself_mutates() -> None:
     none_mutates("echo a^b", "grep '^a' f", "cut -d'\t' -f 1 a", "echo $! b")
 
 
+def test_a_numeric_glob_of_zsh_is_no_redirection() -> None:
+    all_mutate(
+        "cat <1-9>&- touch f", "uniq a <1-9>&2", "echo <->&- touch f", "cat <1->/dev/null", "cat a<-9>&2"
+    )
+    none_mutates("cat <in.txt", "cat < 1-9", "cat <<< 1-9", "grep -c x <1-9")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
