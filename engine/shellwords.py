@@ -22,13 +22,14 @@ _SINGLE = re.compile(r"'([^'\n]*)'")
 _ANSI = re.compile(r"\$'((?:[^'\\\n]|\\[abefnrtv\\\"])*)'")
 _DOUBLE = re.compile(r'[^"\\$`!\n]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-# What a shell may take for a part of the variable before it: zsh a subscript or modifier, old bash a letter.
-_JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
+# What zsh may take for a part of the parameter before it: a subscript or modifier.
+_JOINED = re.compile(r"\[|:[a-zA-Z&]")
+_LETTER = re.compile(r"[^\x00-\x7f]")  # what old bash may take for a part of a name
 _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
-_POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
+_POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
 # `<1-9>` is a glob for zsh.
@@ -202,6 +203,11 @@ class WordReader:
 
     def dollar(self, made: _Making, quoted: bool) -> None:
         after = self.text[self.at + 1 : self.at + 2]
+        if not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
+            made.quoted = True  # one text in dash, another in the others
+            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
+            self.at = found.end()
+            return
         if after in ("?", "#", "$") and after:
             if after == "#" and _COUNTED.match(self.text, self.at + 2):
                 raise Unclear  # zsh gives the length of what follows
@@ -216,21 +222,19 @@ class WordReader:
             made.unknown(Rest.ONE if quoted else Rest.WILD, safe=True)
             self.at += 2
         elif (named := _NAMED.match(self.text, self.at)) is not None:
-            if _JOINED.match(self.text, named.end()):
+            if _LETTER.match(self.text, named.end()):
                 raise Unclear
             self.variable(made, named[1] or named[2], quoted)
             self.at = named.end()
         elif (found := _POSITION.match(self.text, self.at)) is not None:
             made.unknown(Rest.ONE if quoted and "@" not in found[0] else Rest.LOOSE)
             self.at = found.end()
-        elif not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
-            made.quoted = True  # one text in dash, another in the others
-            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
-            self.at = found.end()
         elif after in ("", " ", "\t", "\n", "/", ".", ",", "|", ")", "%") or (quoted and after == '"'):
             made.add("$")
             self.at += 1
         else:
+            raise Unclear
+        if _JOINED.match(self.text, self.at):
             raise Unclear
 
     def variable(self, made: _Making, name: str, quoted: bool) -> None:

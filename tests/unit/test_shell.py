@@ -598,6 +598,15 @@ def test_a_numeric_glob_of_zsh_is_no_redirection() -> None:
     none_mutates("cat <in.txt", "cat < 1-9", "cat <<< 1-9", "grep -c x <1-9")
 
 
+def test_what_zsh_takes_for_a_part_of_a_parameter_mutates() -> None:
+    for name in ("$?", "$#", "$$", "$0", "$*", "$-", "$@", "$1", "$12", "$_"):
+        for more in ("[PATH=1]", ":s/0/-of/", ":&", ":h"):
+            all_mutate(f"cat a{name}{more}", f'cat "a{name}{more}"', f'echo "rc={name}{more}"')
+    none_mutates(
+        "echo $?", 'echo "rc=$?"', 'echo "$?: done"', 'echo "$?:$#:1"', 'echo "a $1: b"', 'echo "$?，"'
+    )
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
