@@ -30,24 +30,16 @@ _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
 _UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
-# Small names that zsh ties to its own state.
-_TIED = frozenset(
-    (
-        *(
-            "path",
-            "cdpath",
-            "fpath",
-            "manpath",
-            "mailpath",
-            "module_path",
-            "psvar",
-            "prompt",
-            "argv",
-            "status",
-        ),
-        *("fignore", "histchars", "watch", "options", "commands", "functions", "aliases", "parameters"),
-        *("signals", "widgets", "keymaps"),
-    )
+# Small names to which a shell, mostly zsh with its modules, gives a meaning of its own.
+_TIED = (
+    "aliases argv auto_resume builtins cdpath commands dirstack dis_aliases dis_builtins dis_functions"
+    " dis_functions_source dis_galiases dis_patchars dis_reswords dis_saliases epochtime errnos fignore"
+    " fpath funcfiletrace funcsourcetrace funcstack functions functions_source functrace galiases"
+    " histchars history historywords jobdirs jobstates jobtexts keymaps langinfo mailpath manpath"
+    " mapfile match mbegin mend module_path modules nameddirs options parameters patchars path"
+    " pipestatus prompt psvar reswords saliases signals status sysparams termcap terminfo userdirs"
+    " usergroups watch widgets zcurses_attrs zcurses_colors zcurses_keycodes zcurses_windows zgdbm_tied"
+    " zle_bracketed_paste zsh_eval_context zsh_scheduled_events"
 )
 
 
@@ -214,7 +206,12 @@ class _Reader(WordReader):
         self.blanks()
         name = self.word().keyword or ""
         self.blanks()
-        if not _LOOP.match(name) or name in _TIED or name in self.loops or self.word().keyword != "in":
+        if (
+            not _LOOP.match(name)
+            or name in _TIED.split()
+            or name in self.loops
+            or self.word().keyword != "in"
+        ):
             raise Unclear  # an inner loop over the same name changes the outer one's
         items, redirects = self.words(True)
         if redirects or self.operator() not in (";", "\n"):

@@ -607,6 +607,12 @@ def test_what_zsh_takes_for_a_part_of_a_parameter_mutates() -> None:
     )
 
 
+def test_a_loop_over_a_name_that_a_shell_sets_itself_mutates() -> None:
+    for name in ("match", "mbegin", "mend", "dirstack", "pipestatus", "mapfile", "history", "status"):
+        all_mutate(f"for {name} in a; do uniq ${name}; done")
+    none_mutates("for file in a b; do uniq $file; done", "for m in a; do head -n 3 $m; done")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
