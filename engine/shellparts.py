@@ -49,8 +49,10 @@ def is_harmless(redirect: Redirect) -> bool:
         case "<<<":
             return redirect.word.rest <= Rest.ONE
         case "<":
-            # bash connects to a host where a name begins with /dev/tcp.
-            return text is not None and (text == "/dev/null" or "/dev/" not in text)
+            # bash connects to a host where a name begins with /dev/tcp, also what `~+` stands for.
+            if text is None or (text.startswith("~") and not text.startswith("~/")):
+                return False
+            return text == "/dev/null" or "/dev/" not in text
         case "<&":
             return text is not None and _DUPLICATE.match(text) is not None
         case ">&":

@@ -205,7 +205,7 @@ class WordReader:
         after = self.text[self.at + 1 : self.at + 2]
         if not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
             made.quoted = True  # one text in dash, another in the others
-            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
+            made.unknown(Rest.ONE, safe=is_safe(found[1]))
             self.at = found.end()
             return
         if after in ("?", "#", "$") and after:
@@ -254,7 +254,7 @@ class Items(Struct, frozen=True, gc=False):
 
     @staticmethod
     def of(items: tuple[Word, ...]) -> Items:
-        safe = all(_is_safe(item.head) for item in items)
+        safe = all(is_safe(item.head) for item in items)
         most = max((item.rest for item in items), default=Rest.NOTHING)
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
@@ -264,9 +264,15 @@ class Items(Struct, frozen=True, gc=False):
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
-def _is_safe(head: str) -> bool:
-    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?"""
-    return head != "" and head[0] != "-" and not "/inet".startswith(head[:5])
+def is_safe(head: str) -> bool:
+    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?
+
+    For zsh `~x` is what a variable says; where the home is `/`, a `~` is nothing.
+    """
+    path = head.removeprefix("~")
+    if path == "" or path[0] == "-" or "/inet".startswith(path[:5]):
+        return False
+    return path == head or path[0] == "/"
 
 
 class _Making:

@@ -613,6 +613,20 @@ def test_a_loop_over_a_name_that_a_shell_sets_itself_mutates() -> None:
     none_mutates("for file in a b; do uniq $file; done", "for m in a; do head -n 3 $m; done")
 
 
+def test_a_tilde_that_may_be_any_folder_mutates_where_a_name_may_connect() -> None:
+    # bash looks for /dev/tcp when it knows what `~+` is; zsh takes `~x` for the variable of that name.
+    all_mutate(
+        "cat < ~+/tcp/h/80", "cat <~-/tcp/h/80", "cat <~dev/tcp/h/80", "cat < ~0", "cat <~/../dev/tcp/h/80"
+    )
+    all_mutate(
+        "for x in /inet/tcp/0/h/80; do awk 1 ~x; done",
+        "for x in /inet/tcp/0/h/80; do for f in ~x; do awk 1 $f; done; done",
+        "awk 1 ~+/{inet,x}/tcp/0/h/80",
+        "awk 1 ~x/*",
+    )
+    none_mutates("cat < ~/a", "awk 1 ~/a", "awk '$1==~x' a", "cat ~root/a", "awk '{print}' a~", "cat < a~")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
