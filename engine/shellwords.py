@@ -13,8 +13,8 @@ from enum import IntEnum
 from msgspec import Struct
 
 # Not a tab, at which a prompt completes names. A line goes on in one that is no command by itself: it is one
-# where a shell calls what stands before it an error, and reads on behind.
-_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+[|&-]))*")
+# where a shell calls what stands before it an error, and reads on. (Behind a `-` zsh takes a command.)
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
 # No text in quotes goes on in another line, either.
 _SINGLE = re.compile(r"'([^'\n]*)'")

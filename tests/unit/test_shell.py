@@ -627,6 +627,18 @@ def test_a_tilde_that_may_be_any_folder_mutates_where_a_name_may_connect() -> No
     none_mutates("cat < ~/a", "awk 1 ~/a", "awk '$1==~x' a", "cat ~root/a", "awk '{print}' a~", "cat < a~")
 
 
+def test_a_line_that_goes_on_with_a_dash_alone_mutates() -> None:
+    # zsh takes it for a word before a command.
+    all_mutate(
+        "LANG=C time ls | cat \\\n - touch f",
+        "cat a \\\n -",
+        "cat \\\n  -\\\n -n",
+        "cat \\\n -''",
+        "cat \\\n -|cat",
+    )
+    none_mutates("cat a \\\n  -n", "cat a \\\n  --number")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
