@@ -31,7 +31,7 @@ _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
 _UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
 # Small names to which a shell, mostly zsh with its modules, gives a meaning of its own.
-_TIED = (
+_NAMED = (
     "aliases argv auto_resume builtins cdpath commands dirstack dis_aliases dis_builtins dis_functions"
     " dis_functions_source dis_galiases dis_patchars dis_reswords dis_saliases epochtime errnos fignore"
     " fpath funcfiletrace funcsourcetrace funcstack functions functions_source functrace galiases"
@@ -41,6 +41,7 @@ _TIED = (
     " usergroups watch widgets zcurses_attrs zcurses_colors zcurses_keycodes zcurses_windows zgdbm_tied"
     " zle_bracketed_paste zsh_eval_context zsh_scheduled_events"
 )
+_TIED = frozenset(_NAMED.split())
 
 
 class Redirect(Struct, frozen=True, gc=False):
@@ -206,12 +207,7 @@ class _Reader(WordReader):
         self.blanks()
         name = self.word().keyword or ""
         self.blanks()
-        if (
-            not _LOOP.match(name)
-            or name in _TIED.split()
-            or name in self.loops
-            or self.word().keyword != "in"
-        ):
+        if not _LOOP.match(name) or name in _TIED or name in self.loops or self.word().keyword != "in":
             raise Unclear  # an inner loop over the same name changes the outer one's
         items, redirects = self.words(True)
         if redirects or self.operator() not in (";", "\n"):
@@ -219,7 +215,7 @@ class _Reader(WordReader):
         self.newlines()
         if self.word().keyword != "do":
             raise Unclear
-        self.loops[name] = Items.of((*items, *self.noted))
+        self.loops[name] = (self.at, Items.of((*items, *self.noted)))
         self.script(frozenset(("done",)), link)
         del self.loops[name]
 

@@ -75,12 +75,15 @@ class Unclear(Exception):
 
 
 class WordReader:
-    """Goes once through the text. `loops`: the variables of the loops around, and what they may be."""
+    """Goes once through the text.
+
+    `loops`: the variables of the loops around, where their bodies begin, and what they may be.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.loops: dict[str, Items] = {}
+        self.loops: dict[str, tuple[int, Items]] = {}
         self.ahead: Word | None = None  # the word that was looked at and not taken
         self.noted: list[Word] = []  # the words of the last comment
 
@@ -238,11 +241,14 @@ class WordReader:
             raise Unclear
 
     def variable(self, made: _Making, name: str, quoted: bool) -> None:
-        items = self.loops.get(name)
-        if items is None:
+        found = self.loops.get(name)
+        if found is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
-        else:
-            made.unknown(items.quoted if quoted else items.bare, items.safe)
+            return
+        begun, items = found
+        if self.text.find("\n", begun, self.at) >= 0:
+            items = _OLD
+        made.unknown(items.quoted if quoted else items.bare, items.safe)
 
 
 class Items(Struct, frozen=True, gc=False):
@@ -262,6 +268,10 @@ class Items(Struct, frozen=True, gc=False):
             return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
+
+
+# In a later line: where a shell calls one between an error, there is no loop, and the value is older.
+_OLD = Items(Rest.WILD, Rest.LOOSE, False)
 
 
 def is_safe(head: str) -> bool:

@@ -639,6 +639,24 @@ def test_a_line_that_goes_on_with_a_dash_alone_mutates() -> None:
     none_mutates("cat a \\\n  -n", "cat a \\\n  --number")
 
 
+def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> None:
+    # What some shell calls an error in a later line leaves the old value to the lines behind it.
+    all_mutate(
+        "for x in a; do ls |& cat\nsort $x a\ndone",
+        'for x in a; do\n sort "$x"\ndone',
+        "for x in a; do for y in b\ndo sort $x; done\ndone",
+        "for x in a; do ls \\\n | sort $x; done",
+        "for x in a\ndo for x in -of; do ls; done; sort $x; done",
+    )
+    none_mutates(
+        "ls\nfor x in a; do sort $x; done\nls",
+        'for f in *.py\ndo\n  echo "== $f"\n  head -n 3 "$f"\ndone',
+        "for x in a; do sort $x\ndone",
+        "for x in a\ndo sort $x\ndone",  # without its beginning the second line is an error everywhere
+        "if ls\nthen\n for x in a; do sort $x; done\nfi",
+    )
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
