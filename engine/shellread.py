@@ -26,6 +26,9 @@ _ODD = re.compile(
 )
 # A prompt takes a line that begins so for its history, whatever it continues.
 _QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
+# Behind these the history of bash may be wrong about what stands in quotes, and expand a `!` there.
+_ESCAPED = re.compile(r"\\[\\\"]")
+_HISTORY = re.compile(r"![^ \t\n=]")
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
@@ -72,6 +75,9 @@ def read(text: str) -> tuple[Command, ...] | None:
     Cost: linear in the length of the text; longer than `LONGEST` is unclear.
     """
     if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
+        return None
+    escaped = _ESCAPED.search(text)
+    if escaped is not None and _HISTORY.search(text, escaped.end()):
         return None
     reader = _Reader(text)
     try:

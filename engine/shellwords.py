@@ -134,8 +134,8 @@ class WordReader:
                 self.at = found.end()
             elif letter == "'":
                 found = _SINGLE.match(text, self.at)
-                if found is None:
-                    raise Unclear
+                if found is None or text[self.at - 1 : self.at] == "$":
+                    raise Unclear  # the history of bash takes it for `$'…'`, which may go on behind a `\'`
                 made.quoted = True
                 made.add(found[1])
                 self.at = found.end()

@@ -657,6 +657,20 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
     )
 
 
+def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
+    all_mutate("echo \"a! b\" \\$'a\\' '!!'", "echo $$'a\\' '!!'", "echo \\$'a'", "echo a$$'b'")
+    # Behind these it takes a quote for none, or for another.
+    all_mutate(
+        'echo "a! b" \\" \'!!\'',
+        "echo \"a! b\" \\\\'b' '!!'",
+        'echo "a! b" "\\\\" \'!ls\'',
+        "echo \\\"\nawk '!x' a",
+        'echo "<(" \\" \'!!\'',
+    )
+    none_mutates("awk '!x' a", "grep 'a\\|b' a | awk '!x'", "echo \"it's\" | sed '/x/!d'", "awk '!/\\\\/' a")
+    none_mutates("echo $'a' '!x'", "grep \"a\\.b\" a | grep '!x'", "echo \\\" '!= x ! '")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
