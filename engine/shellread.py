@@ -18,6 +18,9 @@ from msgspec import Struct
 from .shellwords import REDIRECT, Items, Rest, Unclear, Word, WordReader
 
 LONGEST = 32_768  # code points; some tenths of a second at worst
+LONGEST_LINE = (
+    1_000  # bytes; BusyBox leaves out the rest from 1,023 on, a terminal without editing from 4,096
+)
 _DEEPEST = 32
 # Control characters, blanks and joiners that are not ASCII, lone surrogates.
 _ODD = re.compile(
@@ -72,9 +75,11 @@ class Command(Struct, frozen=True, gc=False):
 def read(text: str) -> tuple[Command, ...] | None:
     """Every simple command of the text, in order; None where something in it is unclear.
 
-    Cost: linear in the length of the text; longer than `LONGEST` is unclear.
+    Cost: linear in the length of the text; longer than `LONGEST`, or `LONGEST_LINE` in one line, is unclear.
     """
     if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
+        return None
+    if any(len(line.encode()) > LONGEST_LINE for line in text.split("\n")):
         return None
     escaped = _ESCAPED.search(text)
     if escaped is not None and _HISTORY.search(text, escaped.end()):

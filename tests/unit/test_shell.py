@@ -10,7 +10,7 @@ import pytest
 
 from callgate.engine.errors import InputError
 from callgate.engine.shell import is_search, mutates, reads, runs, said, shows, targets
-from callgate.engine.shellread import LONGEST
+from callgate.engine.shellread import LONGEST, LONGEST_LINE
 from callgate.rules.programs import programs
 
 
@@ -671,6 +671,12 @@ def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
     none_mutates("echo $'a' '!x'", "grep \"a\\.b\" a | grep '!x'", "echo \\\" '!= x ! '")
 
 
+def test_a_line_that_a_terminal_cuts_off_mutates() -> None:
+    long = "x" * 1_000
+    all_mutate(f"echo '{long}'\necho ';touch f; #'", f"echo {long}; git stash list", f"echo {'é' * 600}")
+    none_mutates("\n".join([f"echo '{'x' * 900}'"] * 20))
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
@@ -1190,8 +1196,9 @@ def test_what_a_command_was_told() -> None:
 def test_the_cost_is_linear(part: str) -> None:
     begun = time.process_time()
     for begin in ("cat a #", "git log --format='", "sed -n '", "awk '", "pytest -- "):
-        text = begin + part * ((LONGEST - 99) // len(part)) + "' a" * begin.endswith("'")
-        assert len(text) < LONGEST
+        line = begin + part * ((LONGEST_LINE - 99) // len(part)) + "' a" * begin.endswith("'") + "\n"
+        text = line * (LONGEST // len(line))
+        assert len(text) <= LONGEST
         answers = (mutates(text), shows(text), said(text), runs(text, "pytest"))
         assert len(answers) == 4
     assert time.process_time() - begun < 10
