@@ -6,11 +6,17 @@ import re
 
 from msgspec import structs
 
+from .shelllooks import recurses
 from .shellprograms import Known, known
 from .shellread import Command, Redirect
-from .shellwords import Rest
+from .shellwords import Rest, Word
 from .shellwrappers import is_locale, peel
 
+# With two files they may stop before the end of one.
+_COMPARING = ("cmp", "comm", "diff", "join", "file")
+_PATTERNS = ("-e", "-f", "--regexp", "--file", "--expression")
+_BEGIN = re.compile(r"\s*BEGIN\s*\{[^{}]*\}\s*\Z")
+_OWN = re.compile(r"(?:.*/)?(?:-|stdin|tty\w*|[0-9:]+)\Z")  # `/dev/stdin`, `/dev/fd/0`, `/dev/pts/3`
 _DUPLICATE = re.compile(r"(?:[0-9]+|-)\Z")  # `1-` is a file for zsh and BusyBox
 
 
@@ -40,6 +46,36 @@ def is_fed(part: Command) -> bool:
     """Does `xargs` add to its words? Then it looks into files that are named elsewhere."""
     peeled = peel(part.words)
     return peeled is not None and peeled[1]
+
+
+def takes_input(part: Command) -> bool:
+    """May it read the lines that a shell would read next, and stop anywhere in them?"""
+    if not part.words or part.link in ("|", "|&"):
+        return False
+    given = [each for each in part.redirects if each.operator in ("<", "<<<") and each.fd in ("", "0")]
+    if given:
+        return any(each.operator == "<" and _is_own(each.word) for each in given)
+    command = known_command(part)
+    if command is None or is_fed(part):
+        return True
+    program, operands, has = command.program, command.arguments.operands, command.arguments.has
+    if not program.filter and command.name not in _COMPARING:
+        return False
+    at = 0 if program.code in ("pattern", "sed") and has(*_PATTERNS) else program.reads
+    files = (
+        [word for word in operands[at:] if program.code != "awk" or "=" not in word.head] if at >= 0 else []
+    )
+    if files:
+        return any(map(_is_own, files))
+    if program.code == "awk":
+        return bool(operands) and not _BEGIN.match(operands[0].head)
+    unread = has("--help", "--version", "--null-input") or (command.name in ("jq", "yq") and has("-n"))
+    return not (unread or recurses(command))
+
+
+def _is_own(word: Word) -> bool:
+    """Does it name what the shell itself reads, wherever a `cd` went?"""
+    return word.text is not None and _OWN.match(word.text) is not None
 
 
 def is_harmless(redirect: Redirect) -> bool:

@@ -677,6 +677,30 @@ def test_a_line_that_a_terminal_cuts_off_mutates() -> None:
     none_mutates("\n".join([f"echo '{'x' * 900}'"] * 20))
 
 
+def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
+    # Of `head -c 5` a prompt goes on behind the `echo `.
+    all_mutate(
+        "head -c 5\necho touch f",
+        "ls; cat\necho touch f",
+        "time od -N 5\necho touch f",
+        "sed 1q -\necho touch f",
+        "awk NR==1 n=1\necho touch f",
+        "grep -m 1 -e x\necho touch f",
+        "xargs -n 1 cat\necho touch f",
+        "cmp -n 5 a -\necho touch f",
+        "cd /dev && head -c 5 < stdin\necho touch f",
+        "head -c 5 /dev/tty\necho touch f",
+        "head -c 5 <&3\necho touch f",
+        "(head -c 5)\necho touch f",
+        "ls | cat; head -c 5\necho touch f",
+    )
+    none_mutates(
+        "head -c 5", "cat a\nls", "ls |\n head -n 1\nls", "head -n 1 <a\nls", "grep x <<< y\nls", "\nhead\n"
+    )
+    none_mutates("rg x\nls", "grep -rn x\nls", "grep -e x a\nsed -n -e 1p a\nls", "awk 'BEGIN{print 1}'\nls")
+    none_mutates("jq -n 1\nls", "grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc\nls")
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
