@@ -12,8 +12,8 @@ from .shellread import Command, Redirect
 from .shellwords import Rest, Word
 from .shellwrappers import is_locale, peel
 
-# With two files they may stop before the end of one.
-_COMPARING = ("cmp", "comm", "diff", "join", "file")
+# These read their input too, though they do not show it.
+_COUNTING = re.compile(r"(?:wc|join|comm|cmp|diff|file|\w*sum|\w*z\w*cat)\Z")
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--expression")
 _BEGIN = re.compile(r"\s*BEGIN\s*\{[^{}]*\}\s*\Z")
 _OWN = re.compile(r"(?:.*/)?(?:-|stdin|tty\w*|[0-9:]+)\Z")  # `/dev/stdin`, `/dev/fd/0`, `/dev/pts/3`
@@ -59,13 +59,11 @@ def takes_input(part: Command) -> bool:
     if command is None or is_fed(part):
         return True
     program, operands, has = command.program, command.arguments.operands, command.arguments.has
-    if not program.filter and command.name not in _COMPARING:
+    if not program.filter and not _COUNTING.match(command.name):
         return False
-    at = 0 if program.code in ("pattern", "sed") and has(*_PATTERNS) else program.reads
-    files = (
-        [word for word in operands[at:] if program.code != "awk" or "=" not in word.head] if at >= 0 else []
-    )
-    if files:
+    at = 0 if program.code in ("pattern", "sed") and has(*_PATTERNS) else max(program.reads, 0)
+    files = [word for word in operands[at:] if program.code != "awk" or "=" not in word.head]
+    if files and command.name != "tr":
         return any(map(_is_own, files))
     if program.code == "awk":
         return bool(operands) and not _BEGIN.match(operands[0].head)

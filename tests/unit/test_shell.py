@@ -692,13 +692,18 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
         "head -c 5 /dev/tty\necho touch f",
         "head -c 5 <&3\necho touch f",
         "(head -c 5)\necho touch f",
+        "timeout 1 wc\necho touch f",
+        "tr a b\necho touch f",
+        "zcat\necho touch f",
         "ls | cat; head -c 5\necho touch f",
     )
     none_mutates(
         "head -c 5", "cat a\nls", "ls |\n head -n 1\nls", "head -n 1 <a\nls", "grep x <<< y\nls", "\nhead\n"
     )
     none_mutates("rg x\nls", "grep -rn x\nls", "grep -e x a\nsed -n -e 1p a\nls", "awk 'BEGIN{print 1}'\nls")
-    none_mutates("jq -n 1\nls", "grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc\nls")
+    none_mutates(
+        "jq -n 1\nls", "grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc a\nzcat b"
+    )
 
 
 def test_what_changes_the_shell_itself_mutates() -> None:
