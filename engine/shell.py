@@ -8,7 +8,7 @@ up to run) is the host's and counts as wanted: a command that changes it changes
 from __future__ import annotations
 
 from .errors import InputError
-from .shellparts import is_read_only
+from .shellparts import is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import changed, displayed, searches, shown
@@ -22,7 +22,9 @@ def mutates(command: str) -> bool:
     Cost: linear in the length of the text. Raises: InputError on what is no `str`; nothing else.
     """
     parts = _read(command)
-    return parts is None or not all(map(is_read_only, parts))
+    if parts is None or not all(map(is_read_only, parts)):
+        return True
+    return "\n" in command.strip() and any(map(takes_input, parts))
 
 
 def runs(command: str, program: str) -> bool | None:

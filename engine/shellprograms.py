@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..rules.programs import Program, programs
 from .shellscripts import awk_reads, find_reads, is_value, printf_reads, sed_reads, test_reads
-from .shellwords import Rest, Word
+from .shellwords import Rest, Word, is_safe
 
 _SIGNED = re.compile(r"-[0-9]+(?:[.,][0-9]+)?\Z")
 _COUNT = re.compile(r"-[0-9]+\Z")
@@ -283,7 +283,8 @@ def _awk(words: tuple[Word, ...]) -> Arguments | None:
     # `/inet/tcp/…` is a connection for gawk: no word may become one.
     if any(word.rest is Rest.LOOSE or "/inet" in word.head for word in words):
         return None
-    if any(word.text is None and not word.safe and "/inet".startswith(word.head[:5]) for word in words[at:]):
+    doubtful = [word for word in words[at:] if word.text is None or word.head.startswith("~")]
+    if not all(word.safe or is_safe(word.head) for word in doubtful):
         return None
     return Arguments(tuple(options), words[at:])
 

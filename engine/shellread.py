@@ -18,6 +18,9 @@ from msgspec import Struct
 from .shellwords import REDIRECT, Items, Rest, Unclear, Word, WordReader
 
 LONGEST = 32_768  # code points; some tenths of a second at worst
+LONGEST_LINE = (
+    1_000  # bytes; BusyBox leaves out the rest from 1,023 on, a terminal without editing from 4,096
+)
 _DEEPEST = 32
 # Control characters, blanks and joiners that are not ASCII, lone surrogates.
 _ODD = re.compile(
@@ -26,29 +29,25 @@ _ODD = re.compile(
 )
 # A prompt takes a line that begins so for its history, whatever it continues.
 _QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
+# Behind these the history of bash may be wrong about what stands in quotes, and expand a `!` there.
+_ESCAPED = re.compile(r"\\[\\\"]")
+_HISTORY = re.compile(r"![^ \t\n=]")
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
 _UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
-# Small names that zsh ties to its own state.
-_TIED = frozenset(
-    (
-        *(
-            "path",
-            "cdpath",
-            "fpath",
-            "manpath",
-            "mailpath",
-            "module_path",
-            "psvar",
-            "prompt",
-            "argv",
-            "status",
-        ),
-        *("fignore", "histchars", "watch", "options", "commands", "functions", "aliases", "parameters"),
-        *("signals", "widgets", "keymaps"),
-    )
+# Small names to which a shell, mostly zsh with its modules, gives a meaning of its own.
+_NAMED = (
+    "aliases argv auto_resume builtins cdpath commands dirstack dis_aliases dis_builtins dis_functions"
+    " dis_functions_source dis_galiases dis_patchars dis_reswords dis_saliases epochtime errnos fignore"
+    " fpath funcfiletrace funcsourcetrace funcstack functions functions_source functrace galiases"
+    " histchars history historywords jobdirs jobstates jobtexts keymaps langinfo mailpath manpath"
+    " mapfile match mbegin mend module_path modules nameddirs options parameters patchars path"
+    " pipestatus prompt psvar reswords saliases signals status sysparams termcap terminfo userdirs"
+    " usergroups watch widgets zcurses_attrs zcurses_colors zcurses_keycodes zcurses_windows zgdbm_tied"
+    " zle_bracketed_paste zsh_eval_context zsh_scheduled_events"
 )
+_TIED = frozenset(_NAMED.split())
 
 
 class Redirect(Struct, frozen=True, gc=False):
@@ -76,9 +75,14 @@ class Command(Struct, frozen=True, gc=False):
 def read(text: str) -> tuple[Command, ...] | None:
     """Every simple command of the text, in order; None where something in it is unclear.
 
-    Cost: linear in the length of the text; longer than `LONGEST` is unclear.
+    Cost: linear in the length of the text; longer than `LONGEST`, or `LONGEST_LINE` in one line, is unclear.
     """
     if len(text) > LONGEST or _ODD.search(text) or _QUICK.search(text):
+        return None
+    if any(len(line.encode()) > LONGEST_LINE for line in text.split("\n")):
+        return None
+    escaped = _ESCAPED.search(text)
+    if escaped is not None and _HISTORY.search(text, escaped.end()):
         return None
     reader = _Reader(text)
     try:
@@ -222,7 +226,7 @@ class _Reader(WordReader):
         self.newlines()
         if self.word().keyword != "do":
             raise Unclear
-        self.loops[name] = Items.of((*items, *self.noted))
+        self.loops[name] = (self.at, Items.of((*items, *self.noted)))
         self.script(frozenset(("done",)), link)
         del self.loops[name]
 

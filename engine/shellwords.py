@@ -13,8 +13,8 @@ from enum import IntEnum
 from msgspec import Struct
 
 # Not a tab, at which a prompt completes names. A line goes on in one that is no command by itself: it is one
-# where a shell calls what stands before it an error, and reads on behind.
-_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+[|&-]))*")
+# where a shell calls what stands before it an error, and reads on. (Behind a `-` zsh takes a command.)
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
 # No text in quotes goes on in another line, either.
 _SINGLE = re.compile(r"'([^'\n]*)'")
@@ -22,16 +22,18 @@ _SINGLE = re.compile(r"'([^'\n]*)'")
 _ANSI = re.compile(r"\$'((?:[^'\\\n]|\\[abefnrtv\\\"])*)'")
 _DOUBLE = re.compile(r'[^"\\$`!\n]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-# What a shell may take for a part of the variable before it: zsh a subscript or modifier, old bash a letter.
-_JOINED = re.compile(r"\[|:[a-zA-Z&]|[^\x00-\x7f]")
+# What zsh may take for a part of the parameter before it: a subscript or modifier.
+_JOINED = re.compile(r"\[|:[a-zA-Z&]")
+_LETTER = re.compile(r"[^\x00-\x7f]")  # what old bash may take for a part of a name
 _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
-_POSITION = re.compile(r"\$(?:[@*0-9-]|\{[@*0-9]\})")
+_POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
-REDIRECT = re.compile(r"([0-9]?)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
+# `<1-9>` is a glob for zsh.
+REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
 
@@ -73,12 +75,15 @@ class Unclear(Exception):
 
 
 class WordReader:
-    """Goes once through the text. `loops`: the variables of the loops around, and what they may be."""
+    """Goes once through the text.
+
+    `loops`: the variables of the loops around, where their bodies begin, and what they may be.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.loops: dict[str, Items] = {}
+        self.loops: dict[str, tuple[int, Items]] = {}
         self.ahead: Word | None = None  # the word that was looked at and not taken
         self.noted: list[Word] = []  # the words of the last comment
 
@@ -129,8 +134,8 @@ class WordReader:
                 self.at = found.end()
             elif letter == "'":
                 found = _SINGLE.match(text, self.at)
-                if found is None:
-                    raise Unclear
+                if found is None or text[self.at - 1 : self.at] == "$":
+                    raise Unclear  # the history of bash takes it for `$'…'`, which may go on behind a `\'`
                 made.quoted = True
                 made.add(found[1])
                 self.at = found.end()
@@ -201,6 +206,11 @@ class WordReader:
 
     def dollar(self, made: _Making, quoted: bool) -> None:
         after = self.text[self.at + 1 : self.at + 2]
+        if not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
+            made.quoted = True  # one text in dash, another in the others
+            made.unknown(Rest.ONE, safe=is_safe(found[1]))
+            self.at = found.end()
+            return
         if after in ("?", "#", "$") and after:
             if after == "#" and _COUNTED.match(self.text, self.at + 2):
                 raise Unclear  # zsh gives the length of what follows
@@ -215,29 +225,30 @@ class WordReader:
             made.unknown(Rest.ONE if quoted else Rest.WILD, safe=True)
             self.at += 2
         elif (named := _NAMED.match(self.text, self.at)) is not None:
-            if _JOINED.match(self.text, named.end()):
+            if _LETTER.match(self.text, named.end()):
                 raise Unclear
             self.variable(made, named[1] or named[2], quoted)
             self.at = named.end()
         elif (found := _POSITION.match(self.text, self.at)) is not None:
             made.unknown(Rest.ONE if quoted and "@" not in found[0] else Rest.LOOSE)
             self.at = found.end()
-        elif not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
-            made.quoted = True  # one text in dash, another in the others
-            made.unknown(Rest.ONE, safe=_is_safe(found[1]))
-            self.at = found.end()
         elif after in ("", " ", "\t", "\n", "/", ".", ",", "|", ")", "%") or (quoted and after == '"'):
             made.add("$")
             self.at += 1
         else:
             raise Unclear
+        if _JOINED.match(self.text, self.at):
+            raise Unclear
 
     def variable(self, made: _Making, name: str, quoted: bool) -> None:
-        items = self.loops.get(name)
-        if items is None:
+        found = self.loops.get(name)
+        if found is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
-        else:
-            made.unknown(items.quoted if quoted else items.bare, items.safe)
+            return
+        begun, items = found
+        if self.text.find("\n", begun, self.at) >= 0:
+            items = _OLD
+        made.unknown(items.quoted if quoted else items.bare, items.safe)
 
 
 class Items(Struct, frozen=True, gc=False):
@@ -249,7 +260,7 @@ class Items(Struct, frozen=True, gc=False):
 
     @staticmethod
     def of(items: tuple[Word, ...]) -> Items:
-        safe = all(_is_safe(item.head) for item in items)
+        safe = all(is_safe(item.head) for item in items)
         most = max((item.rest for item in items), default=Rest.NOTHING)
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
@@ -259,9 +270,19 @@ class Items(Struct, frozen=True, gc=False):
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
-def _is_safe(head: str) -> bool:
-    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?"""
-    return head != "" and head[0] != "-" and not "/inet".startswith(head[:5])
+# In a later line: where a shell calls one between an error, there is no loop, and the value is older.
+_OLD = Items(Rest.WILD, Rest.LOOSE, False)
+
+
+def is_safe(head: str) -> bool:
+    """Can what begins so be no option, and no `/inet`, which is a connection for gawk?
+
+    For zsh `~x` is what a variable says; where the home is `/`, a `~` is nothing.
+    """
+    path = head.removeprefix("~")
+    if path == "" or path[0] == "-" or "/inet".startswith(path[:5]):
+        return False
+    return path == head or path[0] == "/"
 
 
 class _Making:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callgate.engine.shell import mutates, reads, runs, targets
-from callgate.engine.shellread import LONGEST, read
+from callgate.engine.shellread import LONGEST, LONGEST_LINE, read
 
 from . import shell_commands
 
@@ -163,7 +163,8 @@ def test_quotes_that_change_no_word_change_no_answer(text: str, data: st.DataObj
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear_and_bounded(unit: str) -> None:
     def time(length: int) -> float:
-        text = unit * (length // len(unit))
+        line = unit * (LONGEST_LINE // len(unit)) + "\n"
+        text = line * (length // len(line))
         started = process_time()
         mutates(text)
         return process_time() - started

@@ -10,7 +10,7 @@ import pytest
 
 from callgate.engine.errors import InputError
 from callgate.engine.shell import is_search, mutates, reads, runs, said, shows, targets
-from callgate.engine.shellread import LONGEST
+from callgate.engine.shellread import LONGEST, LONGEST_LINE
 from callgate.rules.programs import programs
 
 
@@ -591,6 +591,121 @@ def test_what_a_prompt_takes_for_itself_mutates() -> None:
     none_mutates("echo a^b", "grep '^a' f", "cut -d'\t' -f 1 a", "echo $! b")
 
 
+def test_a_numeric_glob_of_zsh_is_no_redirection() -> None:
+    all_mutate(
+        "cat <1-9>&- touch f", "uniq a <1-9>&2", "echo <->&- touch f", "cat <1->/dev/null", "cat a<-9>&2"
+    )
+    none_mutates("cat <in.txt", "cat < 1-9", "cat <<< 1-9", "grep -c x <1-9")
+
+
+def test_what_zsh_takes_for_a_part_of_a_parameter_mutates() -> None:
+    for name in ("$?", "$#", "$$", "$0", "$*", "$-", "$@", "$1", "$12", "$_"):
+        for more in ("[PATH=1]", ":s/0/-of/", ":&", ":h"):
+            all_mutate(f"cat a{name}{more}", f'cat "a{name}{more}"', f'echo "rc={name}{more}"')
+    none_mutates(
+        "echo $?", 'echo "rc=$?"', 'echo "$?: done"', 'echo "$?:$#:1"', 'echo "a $1: b"', 'echo "$?，"'
+    )
+
+
+def test_a_loop_over_a_name_that_a_shell_sets_itself_mutates() -> None:
+    for name in ("match", "mbegin", "mend", "dirstack", "pipestatus", "mapfile", "history", "status"):
+        all_mutate(f"for {name} in a; do uniq ${name}; done")
+    none_mutates("for file in a b; do uniq $file; done", "for m in a; do head -n 3 $m; done")
+
+
+def test_a_tilde_that_may_be_any_folder_mutates_where_a_name_may_connect() -> None:
+    # bash looks for /dev/tcp when it knows what `~+` is; zsh takes `~x` for the variable of that name.
+    all_mutate(
+        "cat < ~+/tcp/h/80", "cat <~-/tcp/h/80", "cat <~dev/tcp/h/80", "cat < ~0", "cat <~/../dev/tcp/h/80"
+    )
+    all_mutate(
+        "for x in /inet/tcp/0/h/80; do awk 1 ~x; done",
+        "for x in /inet/tcp/0/h/80; do for f in ~x; do awk 1 $f; done; done",
+        "awk 1 ~+/{inet,x}/tcp/0/h/80",
+        "awk 1 ~x/*",
+    )
+    none_mutates("cat < ~/a", "awk 1 ~/a", "awk '$1==~x' a", "cat ~root/a", "awk '{print}' a~", "cat < a~")
+
+
+def test_a_line_that_goes_on_with_a_dash_alone_mutates() -> None:
+    # zsh takes it for a word before a command.
+    all_mutate(
+        "LANG=C time ls | cat \\\n - touch f",
+        "cat a \\\n -",
+        "cat \\\n  -\\\n -n",
+        "cat \\\n -''",
+        "cat \\\n -|cat",
+    )
+    none_mutates("cat a \\\n  -n", "cat a \\\n  --number")
+
+
+def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> None:
+    # What some shell calls an error in a later line leaves the old value to the lines behind it.
+    all_mutate(
+        "for x in a; do ls |& cat\nsort $x a\ndone",
+        'for x in a; do\n sort "$x"\ndone',
+        "for x in a; do for y in b\ndo sort $x; done\ndone",
+        "for x in a; do ls \\\n | sort $x; done",
+        "for x in a\ndo for x in -of; do ls; done; sort $x; done",
+    )
+    none_mutates(
+        "ls\nfor x in a; do sort $x; done\nls",
+        'for f in *.py\ndo\n  echo "== $f"\n  head -n 3 "$f"\ndone',
+        "for x in a; do sort $x\ndone",
+        "for x in a\ndo sort $x\ndone",  # without its beginning the second line is an error everywhere
+        "if ls\nthen\n for x in a; do sort $x; done\nfi",
+    )
+
+
+def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
+    all_mutate("echo \"a! b\" \\$'a\\' '!!'", "echo $$'a\\' '!!'", "echo \\$'a'", "echo a$$'b'")
+    # Behind these it takes a quote for none, or for another.
+    all_mutate(
+        'echo "a! b" \\" \'!!\'',
+        "echo \"a! b\" \\\\'b' '!!'",
+        'echo "a! b" "\\\\" \'!ls\'',
+        "echo \\\"\nawk '!x' a",
+        'echo "<(" \\" \'!!\'',
+    )
+    none_mutates("awk '!x' a", "grep 'a\\|b' a | awk '!x'", "echo \"it's\" | sed '/x/!d'", "awk '!/\\\\/' a")
+    none_mutates("echo $'a' '!x'", "grep \"a\\.b\" a | grep '!x'", "echo \\\" '!= x ! '")
+
+
+def test_a_line_that_a_terminal_cuts_off_mutates() -> None:
+    long = "x" * 1_000
+    all_mutate(f"echo '{long}'\necho ';touch f; #'", f"echo {long}; git stash list", f"echo {'é' * 600}")
+    none_mutates("\n".join([f"echo '{'x' * 900}'"] * 20))
+
+
+def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
+    # Of `head -c 5` a prompt goes on behind the `echo `.
+    all_mutate(
+        "head -c 5\necho touch f",
+        "ls; cat\necho touch f",
+        "time od -N 5\necho touch f",
+        "sed 1q -\necho touch f",
+        "awk NR==1 n=1\necho touch f",
+        "grep -m 1 -e x\necho touch f",
+        "xargs -n 1 cat\necho touch f",
+        "cmp -n 5 a -\necho touch f",
+        "cd /dev && head -c 5 < stdin\necho touch f",
+        "head -c 5 /dev/tty\necho touch f",
+        "head -c 5 <&3\necho touch f",
+        "(head -c 5)\necho touch f",
+        "timeout 1 wc\necho touch f",
+        "tr a b\necho touch f",
+        "zcat\necho touch f",
+        "ls | cat; head -c 5\necho touch f",
+    )
+    none_mutates(
+        "head -c 5", "cat a\nls", "ls |\n head -n 1\nls", "head -n 1 <a\nls", "grep x <<< y\nls", "\nhead\n"
+    )
+    none_mutates("rg x\nls", "grep -rn x\nls", "grep -e x a\nsed -n -e 1p a\nls", "awk 'BEGIN{print 1}'\nls")
+    none_mutates(
+        "jq -n 1\nls", "grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc a\nzcat b"
+    )
+
+
 def test_what_changes_the_shell_itself_mutates() -> None:
     all_mutate(
         "export A=1",
@@ -1110,8 +1225,9 @@ def test_what_a_command_was_told() -> None:
 def test_the_cost_is_linear(part: str) -> None:
     begun = time.process_time()
     for begin in ("cat a #", "git log --format='", "sed -n '", "awk '", "pytest -- "):
-        text = begin + part * ((LONGEST - 99) // len(part)) + "' a" * begin.endswith("'")
-        assert len(text) < LONGEST
+        line = begin + part * ((LONGEST_LINE - 99) // len(part)) + "' a" * begin.endswith("'") + "\n"
+        text = line * (LONGEST // len(line))
+        assert len(text) <= LONGEST
         answers = (mutates(text), shows(text), said(text), runs(text, "pytest"))
         assert len(answers) == 4
     assert time.process_time() - begun < 10
