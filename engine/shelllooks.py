@@ -134,8 +134,10 @@ def is_plainly_named(command: Known, part: Command) -> bool:
 
 
 def is_name(word: Word) -> bool:
-    """Not `link/../a`, where the system goes by the link; not a `~` in quotes, or zsh's `=program`."""
+    """Not `v$?`; not `link/../a`, where the system goes by the link; not a quoted `~`, or zsh's `=program`."""
     text = word.text or ""
+    if word.counted:
+        return False
     parts = text.split("/")
     named = next((at for at, part in enumerate(parts) if part not in ("", ".", "..")), len(parts))
     return ".." not in parts[named:] and text[:1] != "=" and not (text[:1] == "~" and word.quoted)

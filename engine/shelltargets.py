@@ -225,7 +225,7 @@ def _folder(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:
     first = parts[0] if len(parts) > 1 and parts[1].link in links else None
     if first is None or first.nested or first.redirects or first.assignments or len(first.words) != 2:
         return None
-    where = first.words[1].text
+    where = None if first.words[1].counted else first.words[1].text
     return where if first.words[0].text == "cd" and where and where[0] not in "-+" else None
 
 
@@ -289,5 +289,10 @@ def _files(command: Known, part: Command) -> Iterator[str]:
         if len(into) == 1 and into[0].operator == "<" and into[0].fd in ("", "0") and into[0].word.text:
             yield into[0].word.text
     for word in files:
-        if word.text and word.text != "-" and not (command.program.code == "awk" and "=" in word.text):
+        if (
+            word.text
+            and word.text != "-"
+            and not word.counted
+            and not (command.program.code == "awk" and "=" in word.text)
+        ):
             yield word.text

@@ -52,6 +52,7 @@ class Word(Struct, frozen=True, gc=False):
 
     `quoted`: some of it was, so it is no keyword. `safe`: though its head is not known, it does not begin
     with `-` or `/inet` and is not empty. `assigns`: it begins like an assignment, without quotes.
+    `counted`: a 0 in it stands for a number that is not known (`$?`).
     """
 
     head: str
@@ -59,6 +60,7 @@ class Word(Struct, frozen=True, gc=False):
     quoted: bool = False
     safe: bool = False
     assigns: bool = False
+    counted: bool = False
 
     @property
     def text(self) -> str | None:
@@ -214,7 +216,8 @@ class WordReader:
         if after in ("?", "#", "$") and after:
             if after == "#" and _COUNTED.match(self.text, self.at + 2):
                 raise Unclear  # zsh gives the length of what follows
-            made.add("0")  # a number
+            made.add("0")  # a number, as harmless as this one
+            made.counted = True
             self.at += 2
         elif after == "!":
             self.at += 1
@@ -293,6 +296,7 @@ class _Making:
         self.rest = Rest.NOTHING
         self.quoted = False
         self.safe = False
+        self.counted = False
 
     def add(self, text: str) -> None:
         if self.rest is Rest.NOTHING:
@@ -306,4 +310,4 @@ class _Making:
         self.rest = max(rest, self.rest)
 
     def word(self, assigns: bool) -> Word:
-        return Word("".join(self.parts), self.rest, self.quoted, self.safe, assigns)
+        return Word("".join(self.parts), self.rest, self.quoted, self.safe, assigns, self.counted)

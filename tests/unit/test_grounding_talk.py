@@ -355,6 +355,13 @@ def test_what_may_show_nothing_of_a_file_shows_no_unknown_change(command: str) -
     assert turn.now.owed == ("a.cfg",)
 
 
+def test_a_name_with_a_number_that_is_not_known_is_none() -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "v0", "new_string": "timeout=30"})
+    turn.call("bash", {"command": "cat v$$"}, "timeout=30")
+    assert turn.now.owed == ("v0",)
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -400,6 +407,7 @@ def test_a_known_change_is_shown_by_what_shows_it() -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        *("echo x > a.cfg$$", "cp b a.cfg$?"),
         "echo x > link/../a.cfg",
         'echo x > "~/a.cfg"',
         "sed -i'g*' s/b/c/ a.cfg",
