@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -33,6 +32,7 @@ from .loading import Checked, check_rules
 from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
 from .packs import Library
+from .passwords import without_passwords
 from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
@@ -49,10 +49,6 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-# The value of `state`, up to the next setting at the margin, and what stands behind the `://` of other URLs.
-_SECRET = re.compile(
-    r"(?ims)(?<=\bstate)['\"]?\s*[:=].*?(?=^['\"]?[a-z-]+['\"]?[ \t]*:(?:\s|\Z)|\Z)|(?<=://)[^\s'\"]+"
-)
 
 
 class Owner(Struct, frozen=True):
@@ -119,7 +115,7 @@ def build(
         raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
     settings, found = read_settings(text, path)
     if settings is None:
-        raise _error(found, {file: _without_secrets(text)})
+        raise _error(found, {file: without_passwords(text)})
     building = _Building(files, settings, text, found)
     return building.set(owner, tools, readings, locked=locked)
 
@@ -142,7 +138,7 @@ class _Building:
         self.settings = settings
         self.found = found
         self.whole = settings.whole  # every rule file and pack that is meant is there
-        self.texts = {settings.file: _without_secrets(text)}
+        self.texts = {settings.file: without_passwords(text)}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
@@ -302,11 +298,6 @@ class _Building:
 def _unreadable(file: str, why: str) -> DeploymentError:
     help_ = "name the deployment file, and let this process read it"
     return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
-
-
-def _without_secrets(text: str) -> str:
-    """A deployment file as errors quote it: what could hold the password of a URL is stars."""
-    return _SECRET.sub(lambda found: re.sub(r"\S", "*", found[0]), text)
 
 
 def _is_own(each: Diagnostic) -> bool:

@@ -17,6 +17,7 @@ import pytest
 
 import callgate
 from callgate.engine.cli.main import main
+from callgate.engine.passwords import without_passwords
 
 from .test_deployment import GOOD, deployment, write
 
@@ -150,9 +151,26 @@ def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url
         "state: {redis:u:hunter2@h}",
         "state: [hunter2, hunter2",
         "state = hunter2",
+        '"st\\x61te": redis:/u:hunter2@h',
+        '? "st\\x61te"\n: hunter2',
+        '"st\\x61te": >-\n  redis:/u:\n  hunter2@h',
+        '"st\\x61te": "redis:/u:hunter2@h"\nrules: [',
+        '"st\\x61te": "redis:/u:hunter2@h\nrules: []',
+        '"st\\x61te": "redis:/u:hun hunter2@h"\nrules: [',
+        'let: {x: &a "redis:/u:hunter2@h"}\nstate: *a',
+        "let: {x: &a hunter2}\nstate: *a",
+        "states: redis:/u:hunter2@h",
+        "STATE: hunter2",
+        "store: redis:u:hunter2@h",
+        "store: redis//u:hunter2@h",
+        "state:redis:/u:hunter2@h: x",
+        "state:redis:/u:hunter2@h: x\nstate:redis:/u:hunter2@h: x",
+        "models: {redis:/u:hunter2@h: [x]}",
+        "let: &x {redis:/u:hunter2@h: *x}",
     ],
 )
 def test_no_line_that_is_quoted_shows_the_store(command: Command, tmp_path: Path, state: str) -> None:
+    assert "hunter2" not in without_passwords(f"default: deny\n{state}\nwhy: x")
     path = write(tmp_path, {"deployment.yaml": f"default: deny\n{state}\npolcy: x\n"})
     status, out, err = command("status", path)
     assert (status, "hunter2" in out + err) == (1, False)
