@@ -1346,6 +1346,34 @@ def test_telemetry_is_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("raised", [RuntimeError("exporter"), SystemExit(3), GeneratorExit()])
+def test_a_telemetry_that_raises_costs_no_verdict_and_is_counted_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, raised: BaseException
+) -> None:
+    fails = [True]
+
+    class Telemetry:
+        def decided(self, one: Any) -> None:
+            if fails:
+                raise raised
+
+    with callgate.load(deployment(tmp_path, a=GOOD), telemetry=Telemetry()) as engine:  # type: ignore[arg-type]
+        caplog.clear()
+        session = engine.session()
+        session.user("x")
+        assert engine.check("read", {"path": "/a"}).outcome.value == "valid"
+        assert session.call("read", {"path": "/a"}, call_id="1").outcome.value == "valid"
+        assert engine.check_text("read", '{"path": "/a"}').outcome.value == "valid"
+        assert "\ncallgate_telemetry_failures_total 3\n" in engine.metrics()
+        (told,) = caplog.messages
+        assert f"the telemetry takes no decision: {type(raised).__name__}: {raised}" in told
+        fails.clear()
+        engine.check("read", {"path": "/a"})
+        fails.append(True)
+        engine.check("read", {"path": "/a"})
+    assert len(caplog.messages) == 2
+
+
 def test_a_failed_load_is_a_line_of_the_programs_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
