@@ -142,7 +142,7 @@ class _Building:
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
-        library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
+        library = Library(list(self.settings.packs), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let)
@@ -256,9 +256,6 @@ class _Building:
             return None
         return found
 
-    def _packs(self) -> list[str]:
-        return [os.path.expanduser(each) for each in self.settings.packs]
-
     def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
         code = "G706" if error.code == "G505" else error.code
         self._wrong(code, str(error), *place, help=error.help or help)
@@ -283,7 +280,7 @@ class _Building:
         """A finding about a given value, at its setting."""
         settings = self.settings
         if found.file == "<packs>":
-            entries = self._packs()
+            entries = settings.packs
             at = (entries.index(found.about),) if found.about in entries else ()
             return replace(found, file=settings.file, span=settings.at("packs", *at))
         places = (*(("let", name) for name in settings.let), ("cwd",))

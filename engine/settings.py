@@ -416,7 +416,7 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         path.parent,
         document.get("default", "deny"),
         document.get("why") or "",
-        tuple(document.get("packs") or ()),
+        tuple(map(os.path.expanduser, document.get("packs") or ())),
         tuple(document.get("rules") or ()),
         document.get("tools"),
         document.get("models") or {},
