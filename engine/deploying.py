@@ -37,6 +37,7 @@ from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
+from .stores import store_name
 from .units import Unit, all_units
 from .verdict import Source
 
@@ -174,6 +175,7 @@ class _Building:
         self.texts |= checked.compiled.texts
         said = checked.diagnostics if self.whole else filter(_is_own, checked.diagnostics)
         self.found += map(self._placed, said)
+        self._check_log()
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
@@ -256,6 +258,23 @@ class _Building:
             return None
         return found
 
+    def _check_log(self) -> None:
+        """The log writes to no file that the deployment is made of, nor to that of its store."""
+        settings = self.settings
+        if settings.log is None or type(settings.log.to) is not str or settings.log.to in ("stdout", "-"):
+            return
+        files = [*self.files.there, os.path.join(settings.folder, LOCK)]
+        if settings.tools is not None:  # the host may have given others
+            files.append(self._path(settings.tools))
+        if settings.state.startswith("sqlite:"):
+            files += [store_name(settings.state) + end for end in ("", "-wal", "-shm", "-journal")]
+        mine = next((each for each in files if _same(each, settings.log.to)), None)
+        if mine is not None:
+            message = (
+                f"`log.to` names `{mine}`, which is a file of this deployment: a decision would destroy it"
+            )
+            self._wrong("G704", message, "log", "to", help="name another file, such as `./decisions.jsonl`")
+
     def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
         code = "G706" if error.code == "G505" else error.code
         self._wrong(code, str(error), *place, help=error.help or help)
@@ -295,6 +314,14 @@ class _Building:
 def _unreadable(file: str, why: str) -> DeploymentError:
     help_ = "name the deployment file, and let this process read it"
     return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
+
+
+def _same(one: str, other: str) -> bool:
+    """Do two paths lead to one file, be it there or not?"""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _is_own(each: Diagnostic) -> bool:

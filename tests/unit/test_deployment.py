@@ -1383,6 +1383,38 @@ def test_a_failed_load_is_a_line_of_the_programs_log(
     assert any("the last good rules stay in force" in each.getMessage() for each in caplog.records)
 
 
+@pytest.mark.parametrize(
+    ("to", "what"),
+    [
+        ("./deployment.yaml", "deployment.yaml"),
+        ("./callgate.lock", "callgate.lock"),
+        ("./rules/a.gate", "a.gate"),
+        ("./rules/../tools.json", "tools.json"),
+        ("./own.gate", "own.gate"),
+        ("./gate.db", "gate.db"),
+        ("./gate.db-wal", "gate.db-wal"),
+        ("./linked/a.gate", "a.gate"),
+        ("./linked/../callgate.lock", "callgate.lock"),
+        ("./hard.jsonl", "a.gate"),
+        ("./soft.jsonl", "tools.json"),
+    ],
+)
+def test_the_log_is_no_file_of_the_deployment(tmp_path: Path, to: str, what: str) -> None:
+    head = f"default: deny\npacks: [./own.gate]\nstate: sqlite:///gate.db\nlog:\n  to: {to}"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    (tmp_path / "own.gate").write_text('pack own "1.0.0"')
+    (tmp_path / "linked").symlink_to(tmp_path / "rules")
+    (tmp_path / "hard.jsonl").hardlink_to(tmp_path / "rules" / "a.gate")
+    (tmp_path / "soft.jsonl").symlink_to(tmp_path / "tools.json")
+    with pytest.raises(DeploymentError) as raised:
+        callgate.load(path)
+    (found,) = raised.value.diagnostics
+    assert (found.code, found.span.line) == ("G704", 5)
+    assert "`log.to` names `" in found.message
+    assert f"{what}`, which" in found.message
+    assert "./decisions.jsonl" in found.help
+
+
 def test_the_file_of_a_store_lies_beside_the_deployment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
