@@ -256,6 +256,14 @@ class _Reading:
             if name in value:
                 self._wrong("G701", f"`{without_password(name)[:64]}` stands twice", _span(key), "keep one")
                 self.unknown.add((*place, name))
+            if "${" in name:
+                self._wrong(
+                    "G705",
+                    "names are not expanded, and this one holds `${`",
+                    _span(key),
+                    "write the name as it is meant",
+                )
+                self.unknown.add((*place, name))
             value[name] = self._value(item, (*place, name), depth + 1)
             self.spans[(*place, name)] = _span(key)
         return value
