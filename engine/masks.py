@@ -33,7 +33,7 @@ class Masks:
         words = (map(re.escape, re.split("[-_]", str(key))) for key in sorted(self._keys, key=str) if key)
         name = f"(?:{'|'.join(map('[-_]'.join, words)) or '(?!)'})"
         option = rf"--?{name}"
-        self._option = re.compile(option, re.IGNORECASE)
+        self._key, self._option = re.compile(name, re.IGNORECASE), re.compile(option, re.IGNORECASE)
         # A key inside text: quoted, as a tag, as a parameter of one, as an option, or before a `:` or `=`.
         inside = rf"""(?:["'<>=]\s*{name}|(?<!\w){option})(?!\w)|(?<!\w){name}[\s"'`*\])]*[:=]"""
         self._inside = re.compile(inside, re.IGNORECASE)
@@ -69,11 +69,14 @@ class Masks:
         while stack:
             here = stack.pop()
             if type(here) is dict:
-                yield from ((here, key) for key in here if key in self._keys)
+                yield from ((here, key) for key in here if self._is_key(key))
                 stack.extend(here.values())
             elif type(here) is list:
                 yield from ((here, n) for n, each in enumerate(here[:-1], 1) if self._is_option(each))
                 stack.extend(here)
+
+    def _is_key(self, key: object) -> bool:
+        return key in self._keys or (type(key) is str and self._key.fullmatch(key) is not None)
 
     def _is_option(self, item: object) -> bool:
         return type(item) is str and self._option.fullmatch(item) is not None
@@ -108,7 +111,7 @@ class Masks:
         for n, part in enumerate(parts):
             if self._hides(part, secrets):
                 parts = (*parts[:n], MASK, *parts[n + 1 :])
-            if part in self._keys or any(_fits(parts[: n + 1], each) for each in self._selectors):
+            if self._is_key(part) or any(_fits(parts[: n + 1], each) for each in self._selectors):
                 return pointer(parts[: n + 1])
         return pointer(parts)
 

@@ -218,6 +218,15 @@ def test_a_key_of_several_words_is_known_by_a_dash_and_an_underscore(text: str) 
         assert line({"user": "u", "note": text}, mask)["before"] == {"user": "u", "note": "***"}
 
 
+def test_a_key_in_another_spelling_is_masked_and_no_place_below_it_is_named() -> None:
+    schema = {"type": "object", "additionalProperties": {"additionalProperties": {"type": "string"}}}
+    call = {"API-Key": {"hunter2": 1}, "api_keys": {"x": "y"}}
+    verdict = callgate.compile("", tools={"t": schema}).check("t", call)
+    told = take(decided(verdict, sent="t", before=call, micros=1.0))
+    found = json.loads(LineWriter(values=True, mask=("/api_key",), value_bytes=1000).line(told))
+    assert (found["before"], found["paths"]) == ({"API-Key": "***", "api_keys": {"x": "y"}}, ["/API-Key"])
+
+
 def test_an_item_behind_an_option_is_masked_and_so_is_its_value_elsewhere() -> None:
     argv = ["mysql", "--password", "hunter2", "db"]
     call = {"user": "u", "argv": argv, "note": "it is hunter2", "n": ["--password"]}
