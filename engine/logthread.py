@@ -104,8 +104,9 @@ class LogThread:
                 self._leave()
                 return
             self.calm = self.most  # once is enough
-            self._wake.put(None)
-            if not self.alive and (fault := self._start()):
+            if self.alive or not (fault := self._start()):
+                self._wake.put(None)
+            else:
                 self.calm = 0  # the next decision tries again
                 first = self._fails(fault)
         if first:
