@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -33,10 +32,12 @@ from .loading import Checked, check_rules
 from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
 from .packs import Library
+from .passwords import without_passwords
 from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
 from .settings import Settings, read_settings
+from .stores import store_name
 from .units import Unit, all_units
 from .verdict import Source
 
@@ -49,10 +50,6 @@ _WHY = {
     "ask": "no rule allows this call, and the deployment asks for such calls",
     "deny": "no rule allows this call, and the deployment denies such calls",
 }
-# The value of `state`, up to the next setting at the margin, and what stands behind the `://` of other URLs.
-_SECRET = re.compile(
-    r"(?ims)(?<=\bstate)['\"]?\s*[:=].*?(?=^['\"]?[a-z-]+['\"]?[ \t]*:(?:\s|\Z)|\Z)|(?<=://)[^\s'\"]+"
-)
 
 
 class Owner(Struct, frozen=True):
@@ -119,7 +116,7 @@ def build(
         raise _unreadable(file, f"is no UTF-8 text, at byte {error.start}") from None
     settings, found = read_settings(text, path)
     if settings is None:
-        raise _error(found, {file: _without_secrets(text)})
+        raise _error(found, {file: without_passwords(text)})
     building = _Building(files, settings, text, found)
     return building.set(owner, tools, readings, locked=locked)
 
@@ -142,11 +139,11 @@ class _Building:
         self.settings = settings
         self.found = found
         self.whole = settings.whole  # every rule file and pack that is meant is there
-        self.texts = {settings.file: _without_secrets(text)}
+        self.texts = {settings.file: without_passwords(text)}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
-        library = Library(self._packs(), lock=lock, folder=self.settings.folder, files=self.files)
+        library = Library(list(self.settings.packs), lock=lock, folder=self.settings.folder, files=self.files)
         texts = list(self._rules(library))
         tools = given if given is not None or self.settings.tools is None else self._tools(library)
         lets = dict(self.settings.let)
@@ -178,6 +175,7 @@ class _Building:
         self.texts |= checked.compiled.texts
         said = checked.diagnostics if self.whole else filter(_is_own, checked.diagnostics)
         self.found += map(self._placed, said)
+        self._check_log()
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
@@ -260,8 +258,22 @@ class _Building:
             return None
         return found
 
-    def _packs(self) -> list[str]:
-        return [os.path.expanduser(each) for each in self.settings.packs]
+    def _check_log(self) -> None:
+        """The log writes to no file that the deployment is made of, nor to that of its store."""
+        settings = self.settings
+        if settings.log is None or type(settings.log.to) is not str or settings.log.to in ("stdout", "-"):
+            return
+        files = [*self.files.there, os.path.join(settings.folder, LOCK)]
+        if settings.tools is not None:  # the host may have given others
+            files.append(self._path(settings.tools))
+        if settings.state.startswith("sqlite:"):
+            files += [store_name(settings.state) + end for end in ("", "-wal", "-shm", "-journal")]
+        mine = next((each for each in files if _same(each, settings.log.to)), None)
+        if mine is not None:
+            message = (
+                f"`log.to` names `{mine}`, which is a file of this deployment: a decision would destroy it"
+            )
+            self._wrong("G704", message, "log", "to", help="name another file, such as `./decisions.jsonl`")
 
     def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
         code = "G706" if error.code == "G505" else error.code
@@ -287,7 +299,7 @@ class _Building:
         """A finding about a given value, at its setting."""
         settings = self.settings
         if found.file == "<packs>":
-            entries = self._packs()
+            entries = settings.packs
             at = (entries.index(found.about),) if found.about in entries else ()
             return replace(found, file=settings.file, span=settings.at("packs", *at))
         places = (*(("let", name) for name in settings.let), ("cwd",))
@@ -304,9 +316,12 @@ def _unreadable(file: str, why: str) -> DeploymentError:
     return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
 
 
-def _without_secrets(text: str) -> str:
-    """A deployment file as errors quote it: what could hold the password of a URL is stars."""
-    return _SECRET.sub(lambda found: re.sub(r"\S", "*", found[0]), text)
+def _same(one: str, other: str) -> bool:
+    """Do two paths lead to one file, be it there or not?"""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _is_own(each: Diagnostic) -> bool:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
-from .decided import decided
+from .decided import Decided, decided
 from .definitions import Tools, declared
 from .deploying import Owner, Set, build, nothing
 from .engine import Engine
@@ -173,6 +173,7 @@ class Deployment:
             stale=lambda: 0.0 if (here := me()) is None else here._stale_seconds(),
         )
         self._telemetry = telemetry
+        self._telemetry_fails = False
         self._watch: Watch | None = None
         self._asked = not watch  # the host settles itself whether there is one
         watch_forks(self)
@@ -376,7 +377,22 @@ class Deployment:
         if log is not None:
             log.put(seen)
         if self._telemetry is not None:
-            self._telemetry.decided(seen)
+            self._tell_telemetry(self._telemetry, seen)
+
+    def _tell_telemetry(self, telemetry: Telemetry, seen: Decided) -> None:
+        """What it raises is counted, and said the first time: it costs no call its verdict."""
+        try:
+            telemetry.decided(seen)
+        except KeyboardInterrupt:  # that of the user
+            raise
+        except BaseException as error:  # not even SystemExit
+            self._metrics.untold()
+            first, self._telemetry_fails = not self._telemetry_fails, True
+            if first:
+                what = type(error).__name__
+                _say(logging.WARNING, "%s: the telemetry takes no decision: %s: %s", self.path, what, error)
+        else:
+            self._telemetry_fails = False
 
     @property
     def log_counts(self) -> LogCounts:
@@ -611,7 +627,7 @@ class _Closed(Exception):
 
 def _say(level: int, message: str, *what: object) -> None:
     """Tell the program's log. What its filters and handlers raise is no fault of the load."""
-    with suppress(Exception):
+    with suppress(Exception, SystemExit):
         _log.log(level, message, *what, stacklevel=2)
 
 

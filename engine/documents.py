@@ -68,6 +68,8 @@ def _json(text: str) -> Json:
 def _yaml(text: str) -> Json:
     import yaml
 
+    flat: set[int] = set()  # the mappings that are looked through
+
     class Loader(yaml.CSafeLoader):
         """Words without quotes are what they are in JSON, and keys are texts; none may stand twice."""
 
@@ -81,12 +83,16 @@ def _yaml(text: str) -> Json:
         }
 
         def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            # Once, and first of all: what is merged into it stands in it afterwards, before its own keys.
+            if id(node) not in flat:
+                flat.add(id(node))
+                self._check(node)
             super().flatten_mapping(node)
             for key, _ in node.value:
                 if key.tag == "word":
                     key.tag = _STRING
 
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        def _check(self, node: yaml.MappingNode) -> None:
             seen = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
@@ -95,7 +101,6 @@ def _yaml(text: str) -> Json:
                             problem=f"the key `{key.value[:64]}` stands twice", problem_mark=key.start_mark
                         )
                     seen.add(key.value)
-            return super().construct_mapping(node, deep)
 
     try:
         document: Json = yaml.load(text, Loader)

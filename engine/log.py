@@ -65,6 +65,11 @@ class LogSettings(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if not callable(self.to) and (type(self.to) is not str or not self.to or "\0" in self.to):
             raise InputError("`to` of a log is a file's path, `stdout`, or a function")
+        if not callable(self.to):
+            try:
+                os.fsencode(self.to)
+            except UnicodeError:
+                raise InputError("`to` of a log holds what no path can") from None
         if type(self.values) is not bool:
             raise InputError("`values` of a log is true or false")
         if type(self.mask) is not tuple or not all(type(each) is str for each in self.mask):

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, RLock, Thread, current_thread
 
 from .logcounts import LogCounts, Missing, Tally
-from .logfile import Sink
+from .logfile import Fault, Sink
 from .logline import LineWriter, Taken
 
 BATCH = 256  # lines of one write
@@ -98,16 +98,30 @@ class LogThread:
 
     def stir(self) -> None:
         """More than `calm` decisions wait: start the thread, or wake it."""
+        first, fault = False, ""
         with self._lock:
             if self._closed:
                 self._leave()
                 return
             self.calm = self.most  # once is enough
-            if not self.alive:
-                self._thread = Thread(target=self._run, name="callgate-log", daemon=True)
-                self._thread.start()
-                _flush_with_worker(self)
-            self._wake.put(None)
+            if self.alive or not (fault := self._start()):
+                self._wake.put(None)
+            else:
+                self.calm = 0  # the next decision tries again
+                first = self._fails(fault)
+        if first:
+            _warn(fault)
+
+    def _start(self) -> str:
+        """Start the thread. What keeps it from that, such as a system without room for one, or nothing."""
+        try:
+            self._thread = Thread(target=self._run, name="callgate-log", daemon=True)
+            self._thread.start()
+        except Exception as error:
+            self._thread = None
+            return f"its thread cannot be started: {str(error) or type(error).__name__}"
+        _flush_with_worker(self)
+        return ""
 
     def counts(self) -> LogCounts:
         with self._lock:
@@ -125,7 +139,7 @@ class LogThread:
                 return True
             self._marks += 1
             self.queue.append(mark)
-            self.stir()
+        self.stir()
         return mark.wait(seconds)
 
     @property
@@ -134,6 +148,8 @@ class LogThread:
 
     def end(self) -> None:
         """Write what waits, and no more. Waits for nothing."""
+        if self.queue and not self.alive:
+            self.stir()
         with self._lock:
             self._closed = True
             self._wake.put(None)
@@ -143,7 +159,8 @@ class LogThread:
     def close(self, seconds: float) -> bool:
         self.end()
         thread = self._thread
-        if thread is not None and thread is not current_thread():  # which may be who forgets the log
+        # It may be the log's own thread that forgets the log.
+        if thread is not None and thread.is_alive() and thread is not current_thread():
             thread.join(seconds)
         with self._lock:
             self.calm = 0
@@ -238,13 +255,19 @@ class LogThread:
             mark.set()
 
     def _write(self, lines: list[bytes]) -> None:
-        fault = self._sink.write(lines)
+        fault = self._sent(lines)
         with self._lock:
             lost = fault.lines if fault else 0
             self._tally.add(written=len(lines) - lost, failed=lost)
             if fault is not None:
                 self._faults.add(fault.lines, fault.error)
         self._found(None if fault is None else fault.error)
+
+    def _sent(self, lines: list[bytes]) -> Fault | None:
+        try:
+            return self._sink.write(lines)
+        except BaseException as fault:  # nothing that a sink does may end the log
+            return Fault(len(lines), f"{type(fault).__name__}: {str(fault)[:200]}")
 
     def _tell(self) -> None:
         """Write into the log what it lacks; once more later, if that fails."""
@@ -253,7 +276,7 @@ class LogThread:
             count = missing.count
             if not count:
                 continue
-            fault = self._sink.write([self._writer.lost(count, missing.since, missing.error)])
+            fault = self._sent([self._writer.lost(count, missing.since, missing.error)])
             if fault is None or not self._sink.tells_again or self.resting:
                 with self._lock:
                     missing.count -= count
@@ -265,17 +288,26 @@ class LogThread:
         if error is None:
             self._since, self._delay = 0, 0.0
             return
-        first = not self._since
-        with self._lock:
-            self._since = self._since or time.time_ns()
-            self._error = error
+        first = self._fails(error)
         self._delay = min(max(self._delay * 2, FIRST), LONGEST)
         self._retry = time.monotonic() + self._delay
         if first:
-            with suppress(Exception):  # nothing that the host's handlers do may end the log
-                from logging import getLogger
+            _warn(error)
 
-                getLogger("callgate").warning("the decision log cannot be written: %s", error)
+    def _fails(self, error: str) -> bool:
+        """Note that the log cannot be written; is this the first time?"""
+        with self._lock:
+            first = not self._since
+            self._since = self._since or time.time_ns()
+            self._error = error
+            return first
+
+
+def _warn(error: str) -> None:
+    with suppress(BaseException):  # nothing that the host's handlers do may end the log
+        from logging import getLogger
+
+        getLogger("callgate").warning("the decision log cannot be written: %s", error)
 
 
 def _flush_with_worker(thread: LogThread) -> None:

@@ -14,23 +14,29 @@ from ..grammar.pointer import read_pointer
 from .selector import Path, places, pointer
 
 MASK = "***"
-_SHORT = 4  # characters: a shorter masked text is looked for as a whole value only
+_SHORT = 4  # characters, or digits: what has fewer of them is looked for as a whole value only
 
 
 class Masks:
     """Compiled mask selectors.
 
     A masked place is shown as `***`. So is a key of the same name at any depth (the model may have wrapped
-    the arguments), a masked value at another place (it may have moved it), and text that holds either.
+    the arguments), a masked value at another place (it may have moved it), text that holds either, and the
+    item of a list that comes after `--key`.
     """
 
     def __init__(self, selectors: tuple[str, ...]) -> None:
         self._selectors = tuple(read_pointer(each) for each in selectors)
         self._all = () in self._selectors
         self._keys = frozenset(each[-1] for each in self._selectors if each and type(each[-1]) is str)
-        names = "|".join(re.escape(str(key)) for key in sorted(self._keys, key=str))
-        # A key inside text: quoted, as a tag, or as a parameter of one.
-        self._inside = re.compile(rf"""["'<>=]\s*(?:{names})(?!\w)""") if names else None
+        # As an option, `api_key` is written `--api-key`.
+        words = (map(re.escape, re.split("[-_]", str(key))) for key in sorted(self._keys, key=str) if key)
+        name = f"(?:{'|'.join(map('[-_]'.join, words)) or '(?!)'})"
+        option = rf"--?{name}"
+        self._key, self._option = re.compile(name, re.IGNORECASE), re.compile(option, re.IGNORECASE)
+        # A key inside text: quoted, as a tag, as a parameter of one, as an option, or before a `:` or `=`.
+        inside = rf"""(?:["'<>=]\s*{name}|(?<!\w){option})(?!\w)|(?<!\w){name}[\s"'`*\])]*[:=]"""
+        self._inside = re.compile(inside, re.IGNORECASE)
 
     def apply(
         self, before: Json | UnsetType, after: Json | UnsetType, paths: tuple[str, ...]
@@ -63,10 +69,17 @@ class Masks:
         while stack:
             here = stack.pop()
             if type(here) is dict:
-                yield from ((here, key) for key in here if key in self._keys)
+                yield from ((here, key) for key in here if self._is_key(key))
                 stack.extend(here.values())
             elif type(here) is list:
+                yield from ((here, n) for n, each in enumerate(here[:-1], 1) if self._is_option(each))
                 stack.extend(here)
+
+    def _is_key(self, key: object) -> bool:
+        return key in self._keys or (type(key) is str and self._key.fullmatch(key) is not None)
+
+    def _is_option(self, item: object) -> bool:
+        return type(item) is str and self._option.fullmatch(item) is not None
 
     def _masked(self, value: Any, secrets: _Secrets) -> Any:
         for holder, key in list(self._places(value)):
@@ -86,9 +99,11 @@ class Masks:
         return top[0]
 
     def _hides(self, item: object, secrets: _Secrets) -> bool:
+        if type(item) is int or type(item) is float:
+            return any(map(secrets.within, _forms(item)))
         if type(item) is not str:
-            return secrets.has(item)
-        return secrets.within(item) or (self._inside is not None and self._inside.search(item) is not None)
+            return False
+        return secrets.within(item) or self._inside.search(item) is not None
 
     def _cut(self, path: str, secrets: _Secrets) -> str:
         """A place as far as it is not below a masked one."""
@@ -96,7 +111,7 @@ class Masks:
         for n, part in enumerate(parts):
             if self._hides(part, secrets):
                 parts = (*parts[:n], MASK, *parts[n + 1 :])
-            if part in self._keys or any(_fits(parts[: n + 1], each) for each in self._selectors):
+            if self._is_key(part) or any(_fits(parts[: n + 1], each) for each in self._selectors):
                 return pointer(parts[: n + 1])
         return pointer(parts)
 
@@ -105,7 +120,7 @@ class _Secrets:
     """The texts and numbers at masked places. True, false, null and empty text hide nothing."""
 
     def __init__(self) -> None:
-        self._whole: set[tuple[type, Any]] = set()
+        self._whole: set[str] = set()
         self._parts: set[str] = set()
 
     def add(self, value: Any) -> None:
@@ -117,18 +132,17 @@ class _Secrets:
             elif type(here) is list:
                 stack.extend(here)
             elif type(here) is str and here.strip():
-                self._whole.add((str, here))
+                self._whole.add(here)
                 if len(here) >= _SHORT:
                     # As it is, and as it stands in JSON text.
                     self._parts |= {here, _escaped(here)}
             elif type(here) is int or type(here) is float:
-                self._whole |= {(type(here), here), (str, str(here))}
-
-    def has(self, item: object) -> bool:
-        return (type(item), item) in self._whole
+                forms = _forms(here)
+                self._whole |= forms
+                self._parts |= {each.lstrip("-") for each in forms if sum(map(str.isdigit, each)) >= _SHORT}
 
     def within(self, text: str) -> bool:
-        return (str, text) in self._whole or any(part in text for part in self._parts)
+        return text in self._whole or any(part in text for part in self._parts)
 
 
 def read_path(path: str) -> list[str]:
@@ -150,6 +164,17 @@ def _read(text: str) -> Any:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     return value if type(value) is dict or type(value) is list else None
+
+
+def _forms(number: int | float) -> set[str]:
+    """How a number may stand in text; 7 and 7.0 are one."""
+    try:
+        found = {str(number)}
+    except ValueError:  # more digits than Python writes
+        return {hex(int(number))}
+    if type(number) is float and number.is_integer():
+        found.add(str(int(number)))
+    return found
 
 
 def _escaped(text: str) -> str:

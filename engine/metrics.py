@@ -44,6 +44,7 @@ class Metrics:
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._micros = 0.0
         self._reloads = {"success": 0, "failure": 0}
+        self._untold = 0
         watch_forks(self)
 
     def before_fork(self) -> None:
@@ -79,11 +80,16 @@ class Metrics:
         with self._lock:
             self._reloads["success" if ok else "failure"] += 1
 
+    def untold(self) -> None:
+        """Count a decision that the telemetry did not take."""
+        with self._lock:
+            self._untold += 1
+
     def text(self) -> str:
         """Everything in Prometheus' text format 0.0.4."""
         with self._lock:
             tools = [(tool, dict(counts)) for tool, counts in self._tools.items()]
-            rules, reloads = dict(self._rules), dict(self._reloads)
+            rules, reloads, untold = dict(self._rules), dict(self._reloads), self._untold
             buckets, micros = list(self._buckets), self._micros
         pages = [
             _family(
@@ -114,6 +120,12 @@ class Metrics:
                 "counter",
                 "Reloads of the rules, by result.",
                 (("", {"result": result}, count) for result, count in reloads.items()),
+            ),
+            _family(
+                "callgate_telemetry_failures_total",
+                "counter",
+                "Decisions that the telemetry did not take.",
+                [("", {}, untold)],
             ),
         ]
         stale = _asked(self._stale)

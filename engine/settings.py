@@ -26,6 +26,7 @@ from .domain import DEEPEST, Limits, value_fault
 from .errors import InputError
 from .ir import POLICIES
 from .log import BOUNDS, LogSettings
+from .passwords import without_password
 from .patterns import absolute
 from .stores import store_name, url_from
 
@@ -253,7 +254,15 @@ class _Reading:
                 continue
             name = key.value
             if name in value:
-                self._wrong("G701", f"`{name[:64]}` stands twice", _span(key), "keep one")
+                self._wrong("G701", f"`{without_password(name)[:64]}` stands twice", _span(key), "keep one")
+                self.unknown.add((*place, name))
+            if "${" in name:
+                self._wrong(
+                    "G705",
+                    "names are not expanded, and this one holds `${`",
+                    _span(key),
+                    "write the name as it is meant",
+                )
                 self.unknown.add((*place, name))
             value[name] = self._value(item, (*place, name), depth + 1)
             self.spans[(*place, name)] = _span(key)
@@ -351,7 +360,8 @@ def _at(spans: Mapping[Place, Span], place: Place) -> Span:
 
 
 def _fault(error: Any, place: Place, reading: _Reading) -> Diagnostic:
-    name, span, file = ".".join(str(each) for each in place), _at(reading.spans, place), reading.file
+    name = without_password(".".join(str(each) for each in place))
+    span, file = _at(reading.spans, place), reading.file
     given = f"`{name}`" + (f" from {reading.variables[place]}" if place in reading.variables else "")
     if error.code == 0x00:  # one of the functions above
         message, _, help_ = error.info[0].partition("\n")
@@ -414,7 +424,7 @@ def _settings(document: dict[str, Any], path: Path, spans: Mapping[Place, Span])
         path.parent,
         document.get("default", "deny"),
         document.get("why") or "",
-        tuple(document.get("packs") or ()),
+        tuple(map(os.path.expanduser, document.get("packs") or ())),
         tuple(document.get("rules") or ()),
         document.get("tools"),
         document.get("models") or {},

@@ -467,7 +467,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G705": Code(
             "environment variable",
             "`${NAME}` needs a variable of this name in the environment; `${NAME:-default}` does not. "
-            "Nothing else is expanded.",
+            "Nothing else is expanded, and values alone are: names are written as they are meant.",
         ),
         "G706": Code(
             "a file of a deployment",

@@ -121,6 +121,15 @@ def read_call(data: bytes | None) -> Call:
         raise BadLine(error.code, str(error), None if error.code == "limit" else _id_in(text)) from None
     if type(line) is not dict:
         raise BadLine("fields", "a call is a JSON object with `tool` and `arguments`")
+    return call_of(line)
+
+
+def call_of(line: dict[str, Any]) -> Call:
+    """The call that such an object is.
+
+    Raises:
+        BadLine: it is none.
+    """
     id_ = line.get("id")
     if not _is_id(id_):
         raise BadLine("fields", "`id` is text or a number")

@@ -15,7 +15,7 @@ from ..decided import PLACES, Decided
 from ..domain import DEEPEST
 from ..masks import MASK
 from ..verdict import Verdict
-from ._lines import BadLine, Call, read_call, read_lines
+from ._lines import BadLine, Call, call_of, read_call, read_lines
 from ._terminal import Unusable
 
 
@@ -77,21 +77,39 @@ def _log_line(data: bytes | None) -> dict[str, Any] | None:
 
 
 def _logged(number: int, line: dict[str, Any]) -> Recorded:
-    if "before" not in line:
-        raise BadLine("values", "the log holds no values of it")
-    before, rules = line["before"], line.get("rules")
+    before, rules = _before(line), line.get("rules")
     call = {"id": line.get("call"), "tool": line.get("tool"), "model": line.get("model")}
     call["stop_reason"] = line.get("stop_reason")
     call["arguments_text" if line.get("text") else "arguments"] = before
-    data = json.dumps(call, ensure_ascii=False).encode("utf-8", "surrogatepass")
     said = Said(line["outcome"], line.get("code"), tuple(rules) if type(rules) is list else ())
-    return Recorded(number, read_call(data), said, _hides(before))
+    return Recorded(number, call_of(call), said, _hides(before))
+
+
+def _before(line: dict[str, Any]) -> Any:
+    """The logged arguments, which may be what only Python's `json` reads.
+
+    Raises:
+        BadLine: there are none.
+    """
+    if "before" in line:
+        return line["before"]
+    if "before_json" not in line:
+        raise BadLine("values", "the log holds no values of it")
+    try:
+        return json.loads(line["before_json"])
+    except (TypeError, ValueError, RecursionError):
+        raise BadLine("values", "what the log holds of its values cannot be read") from None
 
 
 def _hides(value: Json) -> bool:
     """Does a mask stand in logged arguments? In text they are JSON again."""
-    if type(value) is dict:
-        return MASK in value or any(map(_hides, value.values()))
-    if type(value) is list:
-        return any(map(_hides, value))
-    return type(value) is str and (value == MASK or f'"{MASK}"' in value)
+    stack = [value]
+    while stack:
+        here = stack.pop()
+        if type(here) is dict:
+            stack += [*here, *here.values()]
+        elif type(here) is list:
+            stack += here
+        elif type(here) is str and (here == MASK or f'"{MASK}"' in here):
+            return True
+    return False

@@ -17,6 +17,7 @@ import pytest
 
 import callgate
 from callgate.engine.cli.main import main
+from callgate.engine.passwords import without_passwords
 
 from .test_deployment import GOOD, deployment, write
 
@@ -150,9 +151,26 @@ def test_no_password_is_quoted_in_an_error(command: Command, tmp_path: Path, url
         "state: {redis:u:hunter2@h}",
         "state: [hunter2, hunter2",
         "state = hunter2",
+        '"st\\x61te": redis:/u:hunter2@h',
+        '? "st\\x61te"\n: hunter2',
+        '"st\\x61te": >-\n  redis:/u:\n  hunter2@h',
+        '"st\\x61te": "redis:/u:hunter2@h"\nrules: [',
+        '"st\\x61te": "redis:/u:hunter2@h\nrules: []',
+        '"st\\x61te": "redis:/u:hun hunter2@h"\nrules: [',
+        'let: {x: &a "redis:/u:hunter2@h"}\nstate: *a',
+        "let: {x: &a hunter2}\nstate: *a",
+        "states: redis:/u:hunter2@h",
+        "STATE: hunter2",
+        "store: redis:u:hunter2@h",
+        "store: redis//u:hunter2@h",
+        "state:redis:/u:hunter2@h: x",
+        "state:redis:/u:hunter2@h: x\nstate:redis:/u:hunter2@h: x",
+        "models: {redis:/u:hunter2@h: [x]}",
+        "let: &x {redis:/u:hunter2@h: *x}",
     ],
 )
 def test_no_line_that_is_quoted_shows_the_store(command: Command, tmp_path: Path, state: str) -> None:
+    assert "hunter2" not in without_passwords(f"default: deny\n{state}\nwhy: x")
     path = write(tmp_path, {"deployment.yaml": f"default: deny\n{state}\npolcy: x\n"})
     status, out, err = command("status", path)
     assert (status, "hunter2" in out + err) == (1, False)
@@ -752,3 +770,28 @@ def test_a_log_replays_under_models_that_name_each_other(command: Command, tmp_p
     plain = write(tmp_path / "plain", {"deployment.yaml": "default: allow"})
     _, out, _ = command("diff", path, plain, "--calls", tmp_path / "log.jsonl")
     assert "  was: repaired by read:alias:/path" in out
+
+
+def test_diff_replays_values_that_strict_json_cannot_hold(command: Command, tmp_path: Path) -> None:
+    head = "default: allow\nlog: {to: ../log.jsonl, values: true}"
+    paths = [deployment(tmp_path / name, head=head, a="") for name in ("old", "new")]
+    for name, tools in (("old", '{"a": {}, "b": {}}'), ("new", '{"a": {}}')):
+        (tmp_path / name / "tools.json").write_text(tools)
+    with callgate.load(paths[0]) as engine:
+        for value in ({"n": float("nan")}, {"half": "\ud800"}):
+            engine.check("a", value)
+            engine.check("b", value)
+        engine.check_text("a", "\ud800")
+    file = tmp_path / "log.jsonl"
+    assert file.read_text().count("before_json") == 5
+    line = {"time": "x", "outcome": "unrepairable", "code": "limit", "tool": "a"}
+    with file.open("a") as more:
+        for data in ("{", 3, "[" * 900 + "]" * 900):
+            more.write(json.dumps({**line, "before_json": data}) + "\n")
+    _, out, err = command("diff", paths[0], paths[1], "--calls", file)
+    assert ("b, line 2" in out, "6 calls: 2 decided differently" in err, "OLD decides" in err) == (
+        True,
+        True,
+        False,
+    )
+    assert "2 lines skipped: what the log holds of its values cannot be read" in err

@@ -1346,6 +1346,34 @@ def test_telemetry_is_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("raised", [RuntimeError("exporter"), SystemExit(3), GeneratorExit()])
+def test_a_telemetry_that_raises_costs_no_verdict_and_is_counted_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, raised: BaseException
+) -> None:
+    fails = [True]
+
+    class Telemetry:
+        def decided(self, one: Any) -> None:
+            if fails:
+                raise raised
+
+    with callgate.load(deployment(tmp_path, a=GOOD), telemetry=Telemetry()) as engine:  # type: ignore[arg-type]
+        caplog.clear()
+        session = engine.session()
+        session.user("x")
+        assert engine.check("read", {"path": "/a"}).outcome.value == "valid"
+        assert session.call("read", {"path": "/a"}, call_id="1").outcome.value == "valid"
+        assert engine.check_text("read", '{"path": "/a"}').outcome.value == "valid"
+        assert "\ncallgate_telemetry_failures_total 3\n" in engine.metrics()
+        (told,) = caplog.messages
+        assert f"the telemetry takes no decision: {type(raised).__name__}: {raised}" in told
+        fails.clear()
+        engine.check("read", {"path": "/a"})
+        fails.append(True)
+        engine.check("read", {"path": "/a"})
+    assert len(caplog.messages) == 2
+
+
 def test_a_failed_load_is_a_line_of_the_programs_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -1353,6 +1381,38 @@ def test_a_failed_load_is_a_line_of_the_programs_log(
         write(tmp_path, {"rules/a.gate": "tool"})
         engine.reload()
     assert any("the last good rules stay in force" in each.getMessage() for each in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("to", "what"),
+    [
+        ("./deployment.yaml", "deployment.yaml"),
+        ("./callgate.lock", "callgate.lock"),
+        ("./rules/a.gate", "a.gate"),
+        ("./rules/../tools.json", "tools.json"),
+        ("./own.gate", "own.gate"),
+        ("./gate.db", "gate.db"),
+        ("./gate.db-wal", "gate.db-wal"),
+        ("./linked/a.gate", "a.gate"),
+        ("./linked/../callgate.lock", "callgate.lock"),
+        ("./hard.jsonl", "a.gate"),
+        ("./soft.jsonl", "tools.json"),
+    ],
+)
+def test_the_log_is_no_file_of_the_deployment(tmp_path: Path, to: str, what: str) -> None:
+    head = f"default: deny\npacks: [./own.gate]\nstate: sqlite:///gate.db\nlog:\n  to: {to}"
+    path = deployment(tmp_path, head=head, a=GOOD)
+    (tmp_path / "own.gate").write_text('pack own "1.0.0"')
+    (tmp_path / "linked").symlink_to(tmp_path / "rules")
+    (tmp_path / "hard.jsonl").hardlink_to(tmp_path / "rules" / "a.gate")
+    (tmp_path / "soft.jsonl").symlink_to(tmp_path / "tools.json")
+    with pytest.raises(DeploymentError) as raised:
+        callgate.load(path)
+    (found,) = raised.value.diagnostics
+    assert (found.code, found.span.line) == ("G704", 5)
+    assert "`log.to` names `" in found.message
+    assert f"{what}`, which" in found.message
+    assert "./decisions.jsonl" in found.help
 
 
 def test_the_file_of_a_store_lies_beside_the_deployment(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ import callgate
 from callgate.engine.decided import Decided, decided, fingerprint
 from callgate.engine.log import DecisionLog, LogSettings, read_log
 from callgate.engine.logline import LineWriter, take
+from callgate.engine.metrics import Metrics
 
 RULES = 'tool t { alias /a from b, c; ask "sure?" when /a == 1; deny "no" when /a == 2 }'
 
@@ -358,6 +360,7 @@ def test_a_line_that_is_put_after_a_long_rest_is_written(monkeypatch: pytest.Mon
     [
         ({"to": ""}, "path"),
         ({"to": 7}, "path"),
+        ({"to": "/tmp/\ud800"}, "no path can"),
         ({"to": "x", "values": 1}, "values"),
         ({"to": "x", "mask": ["/a"]}, "mask"),
         ({"to": "x", "mask": ("a",)}, "does not begin with `/`"),
@@ -370,3 +373,86 @@ def test_a_line_that_is_put_after_a_long_rest_is_written(monkeypatch: pytest.Mon
 def test_a_setting_that_is_none_is_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(callgate.InputError, match=words):
         LogSettings(**settings)
+
+
+def no_thread(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """The system has no room for the thread of a log, so often."""
+    start, left = threading.Thread.start, [None] * times
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name == "callgate-log" and left:
+            left.pop()
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+
+
+def test_a_thread_that_cannot_be_started_is_told_and_tried_again_with_the_next_decision(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    no_thread(monkeypatch, 2)
+    lines: list[Any] = []
+    log = DecisionLog(LogSettings(lines.append))
+    for _ in range(2):
+        log.put(seen({}))
+    counts = log.counts
+    assert (counts.waiting, counts.failed, counts.since is None) == (2, 0, False)
+    assert counts.error == "its thread cannot be started: can't start new thread"
+    assert "callgate_log_failing 1" in Metrics(log=lambda: log.counts).text()
+    told = f"the decision log cannot be written: {counts.error}"
+    assert [each.message for each in caplog.records] == [told]
+    log.put(seen({}))
+    assert log.flush()
+    assert (log.counts.written, log.counts.failed, log.counts.since, len(lines)) == (3, 0, None, 3)
+    assert log.close()
+
+
+def test_what_waits_for_a_thread_is_written_or_counted_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    for times, written in ((1, 1), (9, 0)):
+        with monkeypatch.context() as patch:
+            no_thread(patch, times)
+            log = DecisionLog(LogSettings(lambda _line: None))
+            log.put(seen({}))
+            assert log.close()
+            counts = log.counts
+        assert (counts.written, counts.dropped, counts.failed, counts.waiting) == (written, 1 - written, 0, 0)
+
+
+def test_no_handler_of_the_programs_log_ends_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Exits(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise SystemExit
+
+    fails, lines = [True], []
+
+    def flaky(line: dict[str, Any]) -> None:
+        if fails:
+            raise ValueError(fails.pop())
+        lines.append(line)
+
+    handler = Exits()
+    logging.getLogger("callgate").addHandler(handler)
+    try:
+        log = DecisionLog(LogSettings(flaky))
+        for _ in range(2):
+            log.put(seen({}))
+            assert log.flush()
+    finally:
+        logging.getLogger("callgate").removeHandler(handler)
+    assert log.close()
+    assert (log.counts.written, log.counts.failed) == (1, 1)
+
+
+def test_no_fault_of_a_sink_ends_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Output:
+        def write(self, text: str) -> None:
+            raise SystemExit("no more")
+
+    monkeypatch.setattr("sys.stdout", Output())
+    log = DecisionLog(LogSettings("stdout"))
+    for _ in range(2):
+        log.put(seen({}))
+        assert log.flush()
+    assert (log.counts.failed, log.counts.error) == (2, "SystemExit: no more")
+    log.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from hashlib import blake2b
 from typing import Any
 
@@ -148,3 +149,102 @@ def test_a_masked_value_does_not_leak_through_any_shape(rest: Any, shape: str) -
         call = {"user": "u", "pwd": "S3CRET!", "x": ["S3CRET!", rest]}
     found = line(call, "/password", "/pwd")
     assert "S3CRET" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("pin", "other"),
+    [
+        (123456, "my pin is 123456"),
+        (123456, 123456.0),
+        (123456.0, 123456),
+        (123456, "123456.0"),
+        (-123456, "it was 123456"),
+        (1e16, "10000000000000000"),
+        ([{"x": 4111111111111111}], "card 4111111111111111"),
+        (12.34, "12.34 and more"),
+        ("4111", 4111),
+        ("123456", 91234567),
+        (7, "7"),
+    ],
+)
+def test_a_masked_number_is_looked_for_as_text_and_text_as_a_number(pin: Any, other: Any) -> None:
+    found = line({"user": "u", "pin": pin, "note": other, "rest": [8, 1.5, True]}, "/pin")["before"]
+    assert found == {"user": "u", "pin": "***", "note": "***", "rest": [8, 1.5, True]}
+
+
+def test_a_masked_number_of_more_digits_than_python_writes_costs_no_line() -> None:
+    found = line({"user": "u", "pin": 10**5000, "note": "x"}, "/pin")["before_json"]
+    assert json.loads(found) == {"user": "u", "pin": "***", "note": "x"}
+
+
+def test_a_mask_that_names_no_key_hides_no_text() -> None:
+    call = {"user": "u", "note": ["-", "a: b", '"c"'], "rows": [1]}
+    assert line(call, "/rows/*")["before"] == {**call, "rows": ["***"]}
+
+
+def test_a_number_of_few_digits_is_masked_as_a_whole_value_only() -> None:
+    found = line({"user": "u12", "pin": 12, "rest": [1234, 12, 12.0, "12"]}, "/pin")["before"]
+    assert found == {"user": "u12", "pin": "***", "rest": [1234, "***", "***", "***"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: hunter2",
+        "Password : hunter2",
+        "- password: hunter2",
+        "**password**: hunter2",
+        "password=hunter2",
+        "PASSWORD=hunter2 run",
+        "curl https://h/?u=a&password=hunter2",
+        "curl https://h/?password=hunter2&u=a",
+        "user[password]=hunter2",
+        "mysql --password=hunter2",
+        "mysql --password hunter2",
+        "mysql -password hunter2",
+        "'password' : 'hunter2'",
+        "<password>hunter2</password>",
+        "first\npassword: |\n  hunter2",
+        "u=a;password:=hunter2",
+    ],
+)
+def test_text_in_which_a_masked_name_stands_as_a_key_is_masked(text: str) -> None:
+    assert line({"user": "u", "note": text}, "/password")["before"] == {"user": "u", "note": "***"}
+
+
+@pytest.mark.parametrize("text", ["run --api-key k1", "api_key: k1", "api-key=k1", "API_KEY=k1"])
+def test_a_key_of_several_words_is_known_by_a_dash_and_an_underscore(text: str) -> None:
+    for mask in ("/api_key", "/api-key"):
+        assert line({"user": "u", "note": text}, mask)["before"] == {"user": "u", "note": "***"}
+
+
+def test_a_key_in_another_spelling_is_masked_and_no_place_below_it_is_named() -> None:
+    schema = {"type": "object", "additionalProperties": {"additionalProperties": {"type": "string"}}}
+    call = {"API-Key": {"hunter2": 1}, "api_keys": {"x": "y"}}
+    verdict = callgate.compile("", tools={"t": schema}).check("t", call)
+    told = take(decided(verdict, sent="t", before=call, micros=1.0))
+    found = json.loads(LineWriter(values=True, mask=("/api_key",), value_bytes=1000).line(told))
+    assert (found["before"], found["paths"]) == ({"API-Key": "***", "api_keys": {"x": "y"}}, ["/API-Key"])
+
+
+def test_an_item_behind_an_option_is_masked_and_so_is_its_value_elsewhere() -> None:
+    argv = ["mysql", "--password", "hunter2", "db"]
+    call = {"user": "u", "argv": argv, "note": "it is hunter2", "n": ["--password"]}
+    assert line(call, "/password")["before"] == {
+        "user": "u",
+        "argv": ["mysql", "***", "***", "db"],
+        "note": "***",
+        "n": ["***"],
+    }
+
+
+def test_text_that_only_mentions_a_masked_name_is_shown() -> None:
+    call = {"user": "u", "note": "reset my password", "n": "passwords: none", "m": "a password is short"}
+    assert line(call, "/password")["before"] == call
+
+
+def test_masking_a_long_text_takes_no_long_time() -> None:
+    for text in ("password" + " " * 200_000, "password " * 50_000, '"' + " " * 200_000, "-" * 200_000):
+        began = time.monotonic()
+        line({"user": "u", "note": text}, "/password", values=False)
+        assert time.monotonic() - began < 2

@@ -246,6 +246,17 @@ def test_packs_with_rules_that_have_errors_says_them_and_lists_all_the_same(go: 
     assert go("packs", "nope.gate")[0] == 2
 
 
+def test_packs_of_a_deployment_may_be_in_the_home(
+    go: Go, packs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(packs))
+    monkeypatch.setenv("USERPROFILE", str(packs))
+    (tmp_path / "deployment.yaml").write_text("default: deny\npacks: ['~/team.gate']\n")
+    status, out, err = go("packs", "deployment.yaml", "--format", "json")
+    assert (status, err) == (0, "")
+    assert [each["path"] for each in json.loads(out) if each["in_force"]] == [str(packs / "team.gate")]
+
+
 # pack build ---------------------------------------------------------------------------------------
 
 

@@ -161,6 +161,9 @@ def test_the_default_alone_is_enough_and_is_needed() -> None:
         ("default: deny\ntools: a${X:?no}", "G705", 2, "nothing else is expanded", "${NAME:-default}"),
         ("default: deny\ntools: ${1X}", "G705", 2, "nothing else is expanded", ""),
         ("default: deny\ntools: ${", "G705", 2, "nothing else is expanded", ""),
+        ('default: deny\nmodels:\n  "${MODEL}": a/b', "G705", 3, "names are not expanded", "write the name"),
+        ("default: deny\nlet:\n  a:\n    x${B:-c}: 1", "G705", 4, "names are not expanded", "write the name"),
+        ("default: deny\n${A}: 1", "G705", 2, "names are not expanded", "write the name"),
     ],
 )
 def test_what_is_wrong_and_where(text: str, code: str, line: int, message: str, help: str) -> None:
@@ -171,6 +174,14 @@ def test_what_is_wrong_and_where(text: str, code: str, line: int, message: str, 
     assert help in found[0].help
     assert found[0].file == str(PATH)
     assert code in CODES
+
+
+def test_a_name_with_a_variable_is_said_once_and_its_setting_is_left_out() -> None:
+    text = 'default: deny\nmodels: {"${M}": 3, b: 4}\nlet: {"${M}": "${NOWHERE}"}\n${A}: 1'
+    settings, found = read_settings(text, PATH, {"M": "x"})
+    assert [each.code for each in found] == ["G705", "G704", "G705", "G705", "G705"]
+    assert settings is not None
+    assert (settings.models, settings.let) == ({}, {})
 
 
 def test_everything_that_is_wrong_is_said_at_once_in_order() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 import callgate
 from callgate import Outcome, SchemaError
+from callgate.engine.documents import DocumentError, decode_document
 from callgate.engine.tools import read_tools
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -118,3 +120,17 @@ def test_the_given_definitions_are_never_changed() -> None:
     assert given == [
         {"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT", "properties": {}}}]}
     ]
+
+
+def test_what_yaml_merges_may_be_merged_again_at_any_depth() -> None:
+    text = """
+base: &base {type: object, properties: {}}
+deep: {a: {b: {c: &mid {<<: *base, type: string}}}}
+top: {<<: *mid, type: object}
+next: {<<: [*mid, *base], title: x}
+"""
+    found: Any = decode_document(text.encode(), "t.yaml")
+    assert found == yaml.safe_load(text)
+    for twice in ("{a: 1, a: 2}", "{<<: *base, type: x, type: y}", "{x: {y: &z {a: 1, a: 1}}}\nw: {<<: *z}"):
+        with pytest.raises(DocumentError, match="stands twice in line 6"):
+            decode_document(f"{text}last: {twice}\n".encode(), "t.yaml")
