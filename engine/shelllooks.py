@@ -134,7 +134,7 @@ def is_plainly_named(command: Known, part: Command) -> bool:
 
 
 def is_name(word: Word) -> bool:
-    """Not `v$?`; not `link/../a`, where the system goes by the link; not a quoted `~`, or zsh's `=program`."""
+    """Not `v$?`; not `link/../a`, which goes where a link leads; not a quoted `~`, or zsh's `=program`."""
     text = word.text or ""
     if word.counted:
         return False
