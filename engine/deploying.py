@@ -229,9 +229,10 @@ class _Building:
                     self.whole = False
                     self._wrong("G706", fault, "rules", number)
             for name in names:
-                if os.path.realpath(name) in seen:
+                place = self.files.ask(os.path.realpath, name)
+                if place in seen:
                     continue
-                seen.add(os.path.realpath(name))
+                seen.add(place)
                 try:
                     yield library.rule_file(name)
                 except PackError as error:
@@ -269,7 +270,7 @@ class _Building:
 
     def _path(self, name: str) -> str:
         """A path from the folder of the deployment."""
-        return absolute(os.path.join(self.settings.folder, os.path.expanduser(name)))
+        return self.files.ask(absolute, os.path.join(self.settings.folder, os.path.expanduser(name)))
 
     def _settled(self, rules: RuleSet, tools: Any) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""

@@ -75,7 +75,7 @@ class Files:
         links: set[str] = set()
         paths = [*self._read, *(path for _, path in self._asked)]
         found = {os.path.dirname(path) for path in paths}
-        found |= {os.path.dirname(real(path, known, links)) for path in self._read}
+        found |= {os.path.dirname(real(path, known, links)) for path in paths}
         found |= {path for _, path in self._asked if os.path.isdir(path)}
         found = found.union(*(each.folders for each in self._patterns.values()))
         for each in found:

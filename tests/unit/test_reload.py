@@ -17,8 +17,9 @@ import pytest
 import callgate
 from callgate import Deployment
 from callgate.engine import readings
+from callgate.engine.cli.main import main
 from callgate.engine.files import Files
-from callgate.engine.reload import Watched, needs_polling
+from callgate.engine.reload import needs_polling
 from callgate.grammar.ast import Statement
 
 from .test_deployment import GOOD, deployment, within
@@ -315,13 +316,46 @@ def test_what_changed_between_the_load_and_the_watch_is_seen(tmp_path: Path) -> 
         assert within(10, lambda: says(engine, "meanwhile"))
 
 
-def test_files_that_callgate_writes_are_no_change() -> None:
-    watched = Watched(["/srv"], ["/srv/decisions.jsonl", "/srv/gate.db"], False)
-    assert not watched.counts(None, "/srv/decisions.jsonl.1")
-    assert not watched.counts(None, "/srv/gate.db-wal")
-    assert watched.counts(None, "/srv/rules.gate")
-    assert watched.counts(None, "/srv/gate.db.gate")
-    assert watched.counts(None, "/srv/decisions.jsonline.gate")
+def test_files_that_callgate_writes_are_no_change(tmp_path: Path) -> None:
+    head = "default: allow\nstate: sqlite:///gate.db\nlog: {to: ./callgate, max-bytes: 4096, keep: 2}"
+    with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
+        watched = engine.watched
+    for name in ("callgate", "callgate.1", "callgate.2", "gate.db", "gate.db-wal"):
+        assert not watched.counts(None, str(tmp_path / name))
+    for name in ("callgate.3", "callgate.lock", "gate.db.gate", "gate.db.1", "rules.gate"):
+        assert watched.counts(None, str(tmp_path / name))
+
+
+def test_a_lock_is_seen_though_a_log_has_its_name(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./callgate}", a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, poll: false"))
+    assert main(["lock", str(path)]) == 0
+    lock = tmp_path / "callgate.lock"
+    data = lock.read_bytes()
+    lock.unlink()
+    with callgate.load(path) as engine:
+        engine.watch()
+        time.sleep(1)  # what came before the watch began is seen anyway
+        lock.write_bytes(data)
+        assert within(10, lambda: engine.status.locked)
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+def test_a_link_to_a_rule_file_that_counts_already_is_watched(tmp_path: Path, poll: str) -> None:
+    path = deployment(tmp_path, a=rule("first").replace("read", "other"))
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    for folder in ("links", "away"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "away/c.gate").write_text(rule("turned"))
+    (tmp_path / "links/mid").symlink_to("../rules/a.gate")
+    (tmp_path / "rules/b.gate").symlink_to("../links/mid")
+    with callgate.load(path) as engine:
+        assert engine.refresh().loads == 1
+        engine.watch()
+        time.sleep(1)
+        (tmp_path / "links/new").symlink_to("../away/c.gate")
+        os.replace(tmp_path / "links/new", tmp_path / "links/mid")
+        assert within(10, lambda: says(engine, "turned"))
 
 
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
