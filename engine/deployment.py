@@ -422,12 +422,15 @@ class Deployment:
         from .reload import Watched
 
         settings = self._set.settings
-        own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
+        own = set[str]()
+        if settings.log is not None:
+            own.update(settings.log.files)
         if settings.state.startswith("sqlite:"):
-            own.append(store_name(settings.state))
+            file = store_name(settings.state)
+            own.update((file, f"{file}-wal", f"{file}-shm", f"{file}-journal"))
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
-        return Watched(folders, tuple(sorted(own)), settings.poll, places)
+        return Watched(folders, frozenset(own), settings.poll, places)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
