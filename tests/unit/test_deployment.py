@@ -978,6 +978,20 @@ def test_with_a_lock_nothing_else_is_loaded(tmp_path: Path) -> None:
         assert engine.refresh().error is None
 
 
+@pytest.mark.parametrize("name", ["b.gate", "b.rules", "b.GATE", "deny"])
+def test_a_locked_rule_file_cannot_be_taken_away_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = deployment(tmp_path, head="default: allow\nlock: required", a="")
+    path.write_text(path.read_text().replace("*.gate", "*"))
+    write(tmp_path, {f"rules/{name}": 'tool read { deny "no" }'})
+    lock(path)
+    tools = {"read": SCHEMA}  # of the host: the file of the deployment is not read then, which is no fault
+    with callgate.load(path, tools=tools) as engine:
+        (tmp_path / "rules" / name).unlink()
+        assert "G515" in (engine.reload().error or "")
+        assert engine.check("read", {"path": "/a"}).reason == "no"
+        assert "G515" in str(refused(path, tools=tools))
+
+
 def test_a_lock_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:
     path = deployment(tmp_path, a=GOOD)
     with callgate.load(path) as engine:
