@@ -159,6 +159,7 @@ class Deployment:
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
+        self._quiet: Files | None = None  # the last that stayed as they were for long enough
         self._closed = False
         first = self._read(tools, _QUIET, locked=None)
         self._store = self._opened(first.settings)
@@ -577,7 +578,7 @@ class Deployment:
         self._voided += alone
 
     def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
-        """What is on disk, where no file changed from its first reading until so long after the last."""
+        """What is on disk, where what is new or changed stays as it is from its first reading for so long."""
         for _ in range(_TRIES):
             files = Files()
             self._readings.begin()
@@ -586,11 +587,12 @@ class Deployment:
                 found = build(self.path, files, self._owner, tools, self._readings, locked)
             except Exception as error:
                 found = error
-            if self._ending.wait(files.until_quiet(quiet)):
+            if self._ending.wait(files.until_quiet(quiet, self._quiet)):
                 raise _Closed
             settled = files.settled()
             self._files = files  # not before: other threads look at it
             if settled:
+                self._quiet = files
                 if isinstance(found, Exception):
                     raise found
                 self._readings.keep()

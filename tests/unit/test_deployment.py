@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ import pytest
 import callgate
 from callgate import Deployment, DeploymentError
 from callgate.engine.cli.main import main
+from callgate.engine.files import Files
 from callgate.engine.logfile import FileSink
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -561,9 +563,7 @@ def test_each_file_is_read_once_in_a_load(tmp_path: Path, monkeypatch: pytest.Mo
         read.append(os.fspath(name))
         return really(name, *given, **more)
 
-    for each in tmp_path.rglob("*"):
-        os.utime(each, (1, 1))  # what was written long ago has been quiet
-    time.sleep(1.1)  # and is not read again to see whether it changed
+    monkeypatch.setattr(Files, "settled", lambda _: True)  # which reads all of it again
     monkeypatch.setattr("builtins.open", opened)
     with callgate.load(path):
         mine = [name for name in read if name.startswith(str(tmp_path))]
@@ -644,6 +644,74 @@ def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
             thread.join()
         assert status.digest == good
         assert "keep changing" in (status.error or "")
+
+
+@pytest.fixture(params=["behind", "coarse", "both"])
+def times(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose times are those of a clock that is behind ours, or are kept in whole seconds."""
+    ours = time.time
+
+    def stat(path: str) -> Any:
+        found = os.stat(path)
+        seconds = {name: float(int(getattr(found, name))) for name in ("st_mtime", "st_ctime")}
+        whole = {f"{name}_ns": int(each) * 10**9 for name, each in seconds.items()}
+        same = {name: getattr(found, name) for name in ("st_dev", "st_ino", "st_size", "st_mode")}
+        return SimpleNamespace(**same, **seconds, **whole)
+
+    if request.param != "coarse":
+        monkeypatch.setattr(time, "time", lambda: ours() + 5)
+    if request.param != "behind":
+        monkeypatch.setattr("callgate.engine.files.os", SimpleNamespace(**{**vars(os), "stat": stat}))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_written_in_pieces_is_not_put_in_force(tmp_path: Path, times: None, first: bool) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 400"))
+    with callgate.load(path) as engine:
+        begun = threading.Event()
+
+        def writes() -> None:
+            with open(tmp_path / "rules/a.gate", "w") as file:
+                file.flush()
+                begun.set()
+                time.sleep(0.05)
+                file.write('tool read { deny "no" }')
+
+        thread = threading.Thread(target=writes)
+        thread.start()
+        begun.wait()
+        if first:
+            with callgate.load(path) as other:
+                assert other.check("read", {"path": "/a"}).reason == "no"
+        else:
+            engine.reload()
+            assert engine.check("read", {"path": "/a"}).reason == "no"
+        thread.join()
+
+
+def test_a_change_that_leaves_the_times_as_they_were_is_seen(tmp_path: Path, times: None) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        for number in range(9):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.refresh()
+            assert engine.check("read", {"path": "/a"}).reason == str(number)
+
+
+def test_for_what_nobody_touched_nothing_is_waited_for_nor_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 9000"))
+    with callgate.load(path) as engine:
+        began = time.monotonic()
+        assert engine.reload().loads == 2
+        assert time.monotonic() - began < 5
+        monkeypatch.setattr("callgate.engine.files._TICK", 0.1)
+        time.sleep(0.2)
+        engine.refresh()  # from then on a change would show in the times
+        monkeypatch.setattr("callgate.engine.files._content", lambda *_: 1 / 0)
+        assert engine.refresh().loads == 2
 
 
 # Other tools
