@@ -95,6 +95,19 @@ class Set(Struct, frozen=True):
         )
 
 
+def whole_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a deployment, from the root.
+
+    Raises:
+        DeploymentError: there is no such path: the current folder is gone.
+    """
+    try:
+        return Path(absolute(path))
+    except OSError as error:
+        why = f"cannot be found from the current folder: {error.strerror or error}"
+        raise _unreadable(os.fspath(path), why) from None
+
+
 def build(
     path: Path,
     files: Files,

@@ -67,6 +67,11 @@ class Watch:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    @property
+    def ended(self) -> bool:
+        """Was it told to end?"""
+        return self._stop.is_set()
+
     def stop(self) -> None:
         """End watching, without waiting for it: for who holds what the thread may wait for."""
         self._stop.set()

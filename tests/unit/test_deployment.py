@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,14 @@ from callgate.engine.logfile import FileSink
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GOOD = "tool read { alias /path from file_path }"
+CALLS = """tool read {
+  structural "shout" "" call fn when present /path
+  test "t" {
+    call {"path": "/a"}
+    expect valid
+  }
+}
+"""  # and each load of it calls the function
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -509,12 +518,120 @@ def test_a_fault_that_nobody_foresaw_is_a_failed_load(
         assert engine.reload().error is None
 
 
-def test_what_runs_inside_of_a_load_cannot_ask_for_another(
+def test_what_runs_inside_of_a_load_asks_for_another_look_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
-        monkeypatch.setattr("callgate.engine.deployment.build", lambda *_: engine.reload())
+        puts = Deployment._put
+
+        def put(*given: Any, **more: Any) -> None:
+            if engine.status.loads == 2:  # as a handler of a signal does, when all is read
+                write(tmp_path, {"rules/a.gate": 'tool read { deny "later" }'})
+            assert engine.reload().error is None
+            puts(*given, **more)
+
+        monkeypatch.setattr(Deployment, "_put", put)
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "sooner" }'})
+        assert engine.reload().loads == 3
+        assert engine.check("read", {"path": "/a"}).reason == "later"
+
+
+def test_what_runs_inside_of_a_load_gives_no_other_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        monkeypatch.setattr("callgate.engine.deployment.build", lambda *_: engine.set_tools(None))
         assert "inside of its own loads" in (engine.reload().error or "")
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[Any], None]]:
+    """Sets what handles a signal that comes in a tenth of a second."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def comes(handler: Any) -> None:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+
+    yield comes
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_a_handler_of_a_signal_that_loads_does_no_harm_to_the_load_that_it_came_into(
+    tmp_path: Path, alarm: Callable[[Any], None], keep: str
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 300, keep-last-good: {keep}"))
+    with callgate.load(path) as engine:
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "new" }'})
+        said = []
+        alarm(lambda *_: said.append(engine.reload()))
+        status = engine.reload()
+        assert (status.error, status.failures, len(said)) == (None, 0, 1)
+        assert engine.check("read", {"path": "/a"}).reason == "new"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+@pytest.mark.parametrize("place", ["waits", "builds"])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_handler_of_a_signal_raises_goes_on_to_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alarm: Callable[[Any], None], place: str, named: bool
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 1000"))
+
+    def over() -> None:
+        raise TimeoutError("of the host")
+
+    def late(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        over()
+
+    with callgate.load(path) as engine:
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "new" }'})
+        with monkeypatch.context() as patched:
+            if place == "builds":
+                patched.setattr("callgate.engine.deployment.build", lambda *_: time.sleep(5))
+            alarm(late if named else lambda *_: over())
+            began = time.monotonic()
+            with pytest.raises(TimeoutError, match="of the host"):
+                engine.reload()
+            assert time.monotonic() - began < 0.9
+        assert (engine.status.error, engine.status.failures) == (None, 0)
+        assert engine.refresh().error is None
+        assert engine.check("read", {"path": "/a"}).reason == "new"
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_is_no_failed_load(tmp_path: Path, ends: type[BaseException]) -> None:
+    def fn(_value: object) -> None:
+        raise ends
+
+    with callgate.load(deployment(tmp_path, a=GOOD), functions={"fn": fn}) as engine:
+        write(tmp_path, {"rules/a.gate": CALLS})
+        with pytest.raises(ends):
+            engine.reload()
+        assert (engine.status.error, engine.status.failures) == (None, 0)
+
+
+def test_where_the_current_folder_is_gone_the_path_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = deployment(tmp_path / "there", a=GOOD)
+    (tmp_path / "link").symlink_to("there/rules")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    (found,) = refused(Path("deployment.yaml")).diagnostics
+    assert found.code == "G706"
+    assert "deployment.yaml: cannot be found from the current folder" in found.message
+    for path in (whole, tmp_path / "link/../deployment.yaml"):
+        with callgate.load(path) as engine:
+            assert engine.check("read", {"file_path": "/a"}).allowed
 
 
 def test_the_tools_are_in_the_digest(tmp_path: Path) -> None:

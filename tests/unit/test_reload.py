@@ -9,20 +9,21 @@ import subprocess
 import sys
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import callgate
-from callgate import Deployment
+from callgate import Deployment, DeploymentError
 from callgate.engine import readings
 from callgate.engine.cli.main import main
 from callgate.engine.files import Files
 from callgate.engine.reload import needs_polling
 from callgate.grammar.ast import Statement
 
-from .test_deployment import GOOD, deployment, within
+from .test_deployment import CALLS, GOOD, deployment, within
 
 
 @pytest.fixture(params=["told", "polled"])
@@ -412,6 +413,68 @@ def test_nothing_that_fails_ends_the_watch(tmp_path: Path, monkeypatch: pytest.M
         finally:
             log.removeFilter(refuse)
         assert watch.alive
+
+
+@pytest.mark.parametrize("ends", [SystemExit, KeyboardInterrupt, CancelledError, BaseException])
+def test_whatever_ends_a_load_under_a_watch_is_a_failure_and_tried_ever_more_seldom(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, ends: type[BaseException]
+) -> None:
+    ran = []
+
+    def fn(_value: object) -> None:
+        ran.append(time.monotonic())
+        raise ends("by a function")
+
+    with callgate.load(deployment(tmp_path, a=rule("first")), functions={"fn": fn}) as engine:
+        engine.watch()
+        put(tmp_path / "rules/a.gate", CALLS)
+        assert within(10, lambda: len(ran) == 3)
+        status = engine.status
+        assert f"{ends.__name__}: by a function" in (status.error or "")
+        assert status.stale_since is not None
+        assert status.failures >= 2
+        assert ran[2] - ran[1] > 1.5
+        assert 'reloads_total{result="failure"}' in engine.metrics()
+        assert len([each for each in caplog.records if "cannot be loaded" in each.getMessage()]) == 1
+        put(tmp_path / "rules/a.gate", rule("mended"))
+        assert within(10, lambda: says(engine, "mended") and engine.status.error is None)
+
+
+def test_where_no_thread_can_be_begun_it_is_said_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = deployment(tmp_path, a=rule("first"))
+    begin = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "callgate-watch":
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    with callgate.load(path) as engine, monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(DeploymentError, match="cannot be watched: can't start new thread"):
+            engine.watch()
+        path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, watch: true"))
+        for status in (engine.reload(), engine.reload()):
+            assert status.error is None
+            assert status.warnings == ("its files are not watched: can't start new thread",)
+        assert len([each for each in caplog.records if "not watched" in each.getMessage()]) == 1
+        with callgate.load(path) as other:
+            assert other.status.warnings == status.warnings
+        patched.undo()
+        assert engine.refresh().warnings == ()
+        put(tmp_path / "rules/a.gate", rule("second"))
+        assert within(10, lambda: says(engine, "second"))
+
+
+def test_a_watch_that_the_host_gave_back_is_not_begun_again(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=rule("first"))) as engine:
+        with engine.watch() as watch:
+            assert watch.alive
+        engine.reload()
+        put(tmp_path / "rules/a.gate", rule("second"))
+        assert not within(1.5, lambda: says(engine, "second"))
 
 
 def test_what_is_watched_can_be_asked_during_a_load(tmp_path: Path) -> None:
