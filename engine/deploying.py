@@ -138,11 +138,13 @@ def build(
 
 
 def nothing(old: Set, error: DeploymentError) -> Set:
-    """What denies every call: for a deployment that does not keep its last good set."""
+    """What denies every call, for a deployment that does not keep its last good set: of the old rules it has
+    what says which results count, since calls that went out before may still come back."""
     why = "the rules of this deployment could not be loaded"
     default = Default(Effect.DENY, why, passing=True)
     source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
-    rules = RuleSet(default=default, source=source)
+    before = old.engine.rules
+    rules = RuleSet(default=default, source=source, grounds=before.grounds, presets=before.presets)
     engine = Engine(rules, old.engine.tools)
     return replace(old, engine=engine, since=datetime.now(UTC), units=(), warnings=())
 

@@ -930,6 +930,75 @@ def test_without_keep_last_good_a_turn_that_goes_on_is_denied_too(
         assert other.call("read", {"path": "/a"}, call_id="2").reason == "mended"
 
 
+GROUND = """ground {
+  reads read
+  mutates edit
+  signal passed from test when result.ok
+  require passed before completion
+}
+palette p { exclude shell hard }
+"""
+
+
+@pytest.mark.parametrize("kept", [None, "x"])
+def test_without_keep_last_good_nothing_is_offered_nor_confirmed_until_it_is_mended(
+    tmp_path: Path, kept: str | None
+) -> None:
+    path = deployment(tmp_path, a=GROUND)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, keep-last-good: false"))
+    tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("read", "edit", "test", "shell")]
+    with callgate.load(path, tools=tools) as engine:
+        session = engine.session(kept, context={"cwd": "/r"}, claim_surface=["a.cfg"])
+        session.user()
+        assert session.offer().names == ("read", "edit", "test")
+        for call_id, tool, arguments, value in (
+            ("1", "edit", {"path": "a.cfg", "newText": "t=1"}, "ok"),
+            ("2", "read", {"path": "a.cfg"}, "t=1"),
+        ):
+            assert session.call(tool, arguments, call_id=call_id).allowed
+            session.result(call_id, value)
+        assert session.progress().missing_signals == ("passed",)
+        write(tmp_path, {"rules/a.gate": GROUND + "tool"})
+        for _ in range(2):
+            assert engine.reload().error
+            assert "could not be loaded" in (session.call("test", {}, call_id="3").reason or "")
+            palette = session.offer()
+            assert (palette.names, palette.forced, palette.tools) == ((), None, [])
+            assert "could not be loaded" in (session.call("test", {}, call_id="3").reason or "")
+            for claim in ("completion", "assertion", "none"):
+                decision = session.finish(claim)
+                assert (decision.accepted, decision.legal_next) == (False, ("unverified_terminal",))
+                assert "could not be loaded" in (decision.message or "")
+            assert session.progress().missing_signals == ("passed",)
+        new = engine.session()
+        new.user()
+        assert not new.finish("none").accepted
+        assert session.finish("unverified").accepted
+        write(tmp_path, {"rules/a.gate": GROUND})
+        assert engine.reload().error is None
+        assert session.offer().names == ("read", "edit", "test")
+        assert not session.finish("completion").accepted
+        assert session.call("test", {}, call_id="4").allowed
+        session.result("4", "fine")
+        assert session.call("read", {"path": "a.cfg"}, call_id="5").allowed
+        session.result("5", "t=1")
+        assert session.finish("completion").accepted
+
+
+def test_without_tools_nothing_is_offered_either_while_there_are_no_rules(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, {"deployment.yaml": "default: allow\nreload: {quiet-ms: 10, keep-last-good: false}"}
+    )
+    with callgate.load(path) as engine:
+        session = engine.session()
+        session.user()
+        assert session.offer().names is None
+        write(tmp_path, {"deployment.yaml": "default: nonsense"})
+        assert engine.reload().error
+        assert session.offer().names == ()
+        assert session.call("read", {}, call_id="1").outcome.value == "denied"
+
+
 def test_a_turn_stays_on_its_set_however_many_come(tmp_path: Path) -> None:
     with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
         session = engine.session()
