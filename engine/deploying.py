@@ -36,7 +36,7 @@ from .packs import Library
 from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
-from .settings import Settings, read_settings
+from .settings import LARGEST, Settings, read_settings
 from .units import Unit, all_units
 from .verdict import Source
 
@@ -125,7 +125,7 @@ def build(
     """
     file = str(path)
     try:
-        text = files.read(file).decode("utf-8-sig")
+        text = files.read(file, LARGEST).decode("utf-8-sig")
     except OSError as error:
         raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
