@@ -68,7 +68,7 @@ class Files:
     def seen(self) -> dict[str, bytes | None]:
         """What was looked up, by its path: its bytes, or None where there was none."""
         missing: dict[str, bytes | None] = {
-            path: None for (_, path), answer in self._asked.items() if not answer
+            path: None for (_, path), answer in self._asked.items() if answer is False
         }
         read = {
             path: each.content if isinstance(each.content, bytes) else None

@@ -16,7 +16,7 @@ from ..rules.strictjson import JsonError, decode
 from .files import Files
 from .lock import Lock, admit, key_of
 from .naming import Named, Packs, named_packs
-from .offered import Offer, installed_offers, shipped_file, shipped_names
+from .offered import Offer, distributions, installed_offers, places, shipped_file, shipped_names
 from .ruletext import Origin, PackError, RuleText, digest, rule_text
 
 __all__ = ["Library", "Named", "Packs", "shipped_names"]
@@ -104,6 +104,8 @@ class Library:
     def installed(self) -> dict[str, list[Offer]]:
         """The packs of installed distributions, by name. Raises PackError: see `installed_offers`."""
         if self._offers is None:
+            for place in places():  # before: what is installed meanwhile is seen later
+                self.files.ask(distributions, place)
             self._offers = installed_offers()
         return self._offers
 

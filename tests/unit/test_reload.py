@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from callgate.engine.reload import needs_polling
 from callgate.grammar.ast import Statement
 
 from .test_deployment import CALLS, GOOD, deployment, within
+from .test_packs_named import install
 
 
 @pytest.fixture(params=["told", "polled"])
@@ -357,6 +359,33 @@ def test_a_link_to_a_rule_file_that_counts_already_is_watched(tmp_path: Path, po
         (tmp_path / "links/new").symlink_to("../away/c.gate")
         os.replace(tmp_path / "links/new", tmp_path / "links/mid")
         assert within(10, lambda: says(engine, "turned"))
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+def test_a_pack_that_is_installed_or_removed_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: str
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    path = deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    with callgate.load(path) as engine:
+        shipped = engine.packs
+        assert engine.refresh().loads == 1
+        (site / "no distribution").mkdir()
+        assert engine.refresh().loads == 1
+        assert str(site) in engine.watched.folders
+        assert str(tmp_path) not in engine.watched.folders
+        engine.watch()
+        time.sleep(1)  # what came before the watch began is seen anyway
+        install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+        assert within(10, lambda: engine.packs == ("phi@9.0.0",))
+        install(site, "phi", 'pack phi "9.9.0"\n', distribution="other")
+        assert within(10, lambda: "G511" in (engine.status.error or ""))
+        for each in site.glob("*.dist-info"):
+            shutil.rmtree(each)
+        assert within(10, lambda: engine.packs == shipped and engine.status.error is None)
 
 
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
