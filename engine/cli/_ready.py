@@ -51,7 +51,7 @@ def _kept(texts: list[RuleText], namespace: Namespace, tools: Tools | None) -> K
     packs, coloured = pack_names(namespace), colour(sys.stderr)
     name = [sys.prefix, os.getcwd(), packs, [each.file for each in texts], namespace.tools, coloured]
     today = datetime.now(UTC).date()  # a `disable … until` ends on a day
-    installed = [(each, distributions(each)) for each in places()]
+    installed = [(place, each) for place in places() for each in distributions(place)]
     program = [sys.version, list(_modules()), installed]
     given = [[each.text, each.file, str(each.folder)] for each in texts]
     inside = [sorted(os.listdir(each)) for each in packs if os.path.isdir(each)]  # a file may have come
