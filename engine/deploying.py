@@ -36,7 +36,7 @@ from .packs import Library
 from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
-from .settings import LARGEST, Settings, read_settings
+from .settings import LARGEST, Place, Settings, read_settings
 from .units import Unit, all_units
 from .verdict import Source
 
@@ -158,6 +158,10 @@ class _Building:
         self.found = found
         self.whole = settings.whole  # every rule file and pack that is meant is there
         self.texts = {settings.file: _without_secrets(text)}
+        # Where findings about given values stand, by what they name; of equal ones the first.
+        lets: list[Place] = [*(("let", name) for name in settings.let), ("cwd",)]
+        self.given = {given_let(str(each[-1])): each for each in reversed(lets)}
+        self.entries = {each: ("packs", at) for at, each in reversed([*enumerate(self._packs())])}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
@@ -303,11 +307,9 @@ class _Building:
         """A finding about a given value, at its setting."""
         settings = self.settings
         if found.file == "<packs>":
-            entries = self._packs()
-            at = (entries.index(found.about),) if found.about in entries else ()
-            return replace(found, file=settings.file, span=settings.at("packs", *at))
-        places = (*(("let", name) for name in settings.let), ("cwd",))
-        place = next((each for each in places if given_let(each[-1]) == found.file), None)
+            place: Place | None = self.entries.get(found.about, ("packs",))
+        else:
+            place = self.given.get(found.file)
         return found if place is None else replace(found, file=settings.file, span=settings.at(*place))
 
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:

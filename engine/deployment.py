@@ -483,11 +483,10 @@ class Deployment:
     def _obey(self) -> None:
         """Watch, or do so no longer, as the settings say, where the host did not say so itself."""
         with self._watching:
-            watch = self._watch
-            wanted = watch is not None and not watch.ended if self._asked else self.settings.watch
             if self._closed:
                 return
-            if wanted:
+            watch = self._watch
+            if self.settings.watch if not self._asked else watch is not None and not watch.ended:
                 try:
                     self._begin()
                 except RuntimeError as error:  # the system has no thread left

@@ -352,6 +352,23 @@ def test_a_deployment_of_nothing_but_errors_is_refused_soon(tmp_path: Path, wher
     assert len(error.diagnostics) < 110
 
 
+@pytest.mark.parametrize(
+    ("settings", "each", "rules"),
+    [("packs: [{}]", '"p{}@zz"', ""), ("let: {{{}}}", "a{}: 1", "bad x\n" * 6000)],
+)
+def test_what_an_error_costs_does_not_grow_with_the_others(
+    tmp_path: Path, settings: str, each: str, rules: str
+) -> None:
+    text = settings.format(", ".join(each.format(number) for number in range(6000)))
+    files = {"deployment.yaml": f"default: deny\nrules: [a.gate]\n{text}\n", "a.gate": rules}
+    path = write(tmp_path, files)
+    began = time.process_time()
+    error = refused(path)
+    assert time.process_time() - began < 3
+    assert len(error.diagnostics) >= 6000
+    assert all(found.span.line == 3 for found in error.diagnostics if found.file == str(path))
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
