@@ -763,17 +763,19 @@ def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
     path = deployment(tmp_path, a=GOOD)
     path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 200"))
     with callgate.load(path) as engine:
-        good, stop = engine.digest, threading.Event()
+        good, begun, stop = engine.digest, threading.Event(), threading.Event()
 
         def writes() -> None:
             number = 0
             while not stop.is_set():
                 number += 1
                 write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+                begun.set()
                 time.sleep(0.002)
 
         thread = threading.Thread(target=writes)
         thread.start()
+        begun.wait()
         try:
             status = engine.reload()
         finally:
