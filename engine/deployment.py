@@ -59,6 +59,7 @@ _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
 _FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
 _SETS = 8  # sets that turns may still be on
+_VARARGS = 4  # flag of the code of a function that takes any number of arguments
 
 
 class Status(Struct, frozen=True):
@@ -658,7 +659,10 @@ def _is_of_the_host(error: BaseException) -> bool:
     if isinstance(error, KeyboardInterrupt | SystemExit):
         return True
     for caller, called in pairwise(frame for frame, _ in walk_tb(error.__traceback__)):
-        for given in called.f_locals.values():
+        code = called.f_code
+        many = bool(code.co_flags & _VARARGS)
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + many]:
+            given = called.f_locals.get(name)
             if any(each is caller for each in (given if type(given) is tuple else (given,))):
                 return True
     return False

@@ -622,6 +622,18 @@ def test_what_a_handler_of_a_signal_raises_goes_on_to_the_host(
         assert engine.check("read", {"path": "/a"}).reason == "new"
 
 
+def test_a_function_that_looks_at_its_caller_is_no_handler_of_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> None:
+        caller = sys._getframe(1)
+        raise LookupError(caller.f_lineno)
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        monkeypatch.setattr("callgate.engine.deployment.build", build)
+        assert "LookupError" in (engine.reload().error or "")
+
+
 @pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
 def test_what_ends_the_program_is_no_failed_load(tmp_path: Path, ends: type[BaseException]) -> None:
     def fn(_value: object) -> None:
