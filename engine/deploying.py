@@ -36,7 +36,7 @@ from .passwords import without_passwords
 from .patterns import absolute
 from .readings import Readings
 from .ruletext import PackError, RuleText
-from .settings import Settings, read_settings
+from .settings import LARGEST, Place, Settings, read_settings
 from .stores import store_name
 from .units import Unit, all_units
 from .verdict import Source
@@ -92,6 +92,19 @@ class Set(Struct, frozen=True):
         )
 
 
+def whole_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a deployment, from the root.
+
+    Raises:
+        DeploymentError: there is no such path: the current folder is gone.
+    """
+    try:
+        return Path(absolute(path))
+    except OSError as error:
+        why = f"cannot be found from the current folder: {error.strerror or error}"
+        raise _unreadable(os.fspath(path), why) from None
+
+
 def build(
     path: Path,
     files: Files,
@@ -109,7 +122,7 @@ def build(
     """
     file = str(path)
     try:
-        text = files.read(file).decode("utf-8-sig")
+        text = files.read(file, LARGEST).decode("utf-8-sig")
     except OSError as error:
         raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -122,11 +135,13 @@ def build(
 
 
 def nothing(old: Set, error: DeploymentError) -> Set:
-    """What denies every call: for a deployment that does not keep its last good set."""
+    """What denies every call, for a deployment that does not keep its last good set: of the old rules it has
+    what says which results count, since calls that went out before may still come back."""
     why = "the rules of this deployment could not be loaded"
     default = Default(Effect.DENY, why, passing=True)
     source = Source(blake2b(error.text.encode(), digest_size=16).hexdigest(), ())
-    rules = RuleSet(default=default, source=source)
+    before = old.engine.rules
+    rules = RuleSet(default=default, source=source, grounds=before.grounds, presets=before.presets)
     engine = Engine(rules, old.engine.tools)
     return replace(old, engine=engine, since=datetime.now(UTC), units=(), warnings=())
 
@@ -140,6 +155,10 @@ class _Building:
         self.found = found
         self.whole = settings.whole  # every rule file and pack that is meant is there
         self.texts = {settings.file: without_passwords(text)}
+        # Where findings about given values stand, by what they name; of equal ones the first.
+        lets: list[Place] = [*(("let", name) for name in settings.let), ("cwd",)]
+        self.given = {given_let(str(each[-1])): each for each in reversed(lets)}
+        self.entries = {each: ("packs", at) for at, each in reversed([*enumerate(settings.packs)])}
 
     def set(self, owner: Owner, given: Tools | None, readings: Readings, *, locked: bool | None) -> Set:
         lock = None if locked is False else self._lock(needed=bool(locked))
@@ -227,9 +246,10 @@ class _Building:
                     self.whole = False
                     self._wrong("G706", fault, "rules", number)
             for name in names:
-                if os.path.realpath(name) in seen:
+                place = self.files.ask(os.path.realpath, name)
+                if place in seen:
                     continue
-                seen.add(os.path.realpath(name))
+                seen.add(place)
                 try:
                     yield library.rule_file(name)
                 except PackError as error:
@@ -281,7 +301,7 @@ class _Building:
 
     def _path(self, name: str) -> str:
         """A path from the folder of the deployment."""
-        return absolute(os.path.join(self.settings.folder, os.path.expanduser(name)))
+        return self.files.ask(absolute, os.path.join(self.settings.folder, os.path.expanduser(name)))
 
     def _settled(self, rules: RuleSet, tools: Any) -> RuleSet:
         """The rules under the deployment's policy and default, with a digest of all that decides."""
@@ -299,11 +319,9 @@ class _Building:
         """A finding about a given value, at its setting."""
         settings = self.settings
         if found.file == "<packs>":
-            entries = settings.packs
-            at = (entries.index(found.about),) if found.about in entries else ()
-            return replace(found, file=settings.file, span=settings.at("packs", *at))
-        places = (*(("let", name) for name in settings.let), ("cwd",))
-        place = next((each for each in places if given_let(each[-1]) == found.file), None)
+            place: Place | None = self.entries.get(found.about, ("packs",))
+        else:
+            place = self.given.get(found.file)
         return found if place is None else replace(found, file=settings.file, span=settings.at(*place))
 
     def _wrong(self, code: str, message: str, *place: str | int, help: str = "") -> None:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
@@ -25,7 +27,7 @@ from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
 from .decided import Decided, decided
 from .definitions import Tools, declared
-from .deploying import Owner, Set, build, nothing
+from .deploying import Owner, Set, build, nothing, whole_path
 from .engine import Engine
 from .errors import DeploymentError, InputError, StoreError
 from .files import Files
@@ -33,7 +35,6 @@ from .loading import check_host
 from .log import DecisionLog, LogCounts
 from .logs import Logs
 from .metrics import Metrics
-from .patterns import absolute
 from .readings import Readings
 from .settings import Settings
 from .stores import store_name
@@ -58,6 +59,7 @@ _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
 _FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
 _SETS = 8  # sets that turns may still be on
+_VARARGS = 4  # flag of the code of a function that takes any number of arguments
 
 
 class Status(Struct, frozen=True):
@@ -147,18 +149,21 @@ class Deployment:
         *,
         watch: bool,
     ) -> None:
-        self.path = Path(absolute(path))
+        self.path = whole_path(path)
         self._owner = owner
         self._tools = tools  # the host's, or None
         self._readings = Readings()
         self._lock = threading.RLock()  # one load at a time
-        self._busy = False  # in a load: what runs inside of it cannot ask for another
+        self._busy = False  # in a load
+        self._wanted = False  # what runs inside of a load, such as a handler of a signal, asked for another
         self._cut = False  # a load has not come to its end: it goes on, or something cut it off
         self._ending = threading.Event()  # somebody waits to close this: a load gives up
-        self._watching = threading.Lock()
+        self._watching = threading.RLock()
+        self._blind = ""  # why the files are not watched, though they should be
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
+        self._quiet: Files | None = None  # the last that stayed as they were for long enough
         self._closed = False
         first = self._read(tools, _QUIET, locked=None)
         self._store = self._opened(first.settings)
@@ -178,8 +183,7 @@ class Deployment:
         self._asked = not watch  # the host settles itself whether there is one
         watch_forks(self)
         self._warn(first, None)
-        if first.settings.watch:
-            self._obey(first.settings)
+        self._obey()
 
     @property
     def _set(self) -> Set:
@@ -222,7 +226,7 @@ class Deployment:
             self._loads,
             self._failures,
             now.locked,
-            now.said,
+            (*now.said, self._blind) if self._blind else now.said,
         )
 
     @property
@@ -408,10 +412,11 @@ class Deployment:
     def reload(self) -> Status:
         """Read everything again; what is on disk is in force afterwards, or the last good set still is.
 
-        Does not raise for what is wrong with the files: `status.error` says it.
+        Does not raise for what is wrong with the files: `status.error` says it. Inside of a load, as in a
+        handler of a signal, it does not wait for it: the load looks again when it is done.
         """
         with self._lock:
-            self._renew(self._tools)
+            self._load(self._tools)
             return self.status
 
     def refresh(self) -> Status:
@@ -419,7 +424,9 @@ class Deployment:
         with self._lock:
             # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
             if self._cut or self._state[1] is not None or self._changed():
-                self._renew(self._tools)
+                self._load(self._tools)
+            elif self._blind:
+                self._obey()
             return self.status
 
     def notice(self, happened: bool) -> None:
@@ -430,7 +437,7 @@ class Deployment:
         with self._lock:
             again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
             if again or (happened and self._changed()):
-                self._renew(self._tools)
+                self._load(self._tools)
 
     @property
     def watched(self) -> Watched:
@@ -438,12 +445,15 @@ class Deployment:
         from .reload import Watched
 
         settings = self._set.settings
-        own = [settings.log.to] if settings.log is not None and type(settings.log.to) is str else []
+        own = set[str]()
+        if settings.log is not None:
+            own.update(settings.log.files)
         if settings.state.startswith("sqlite:"):
-            own.append(store_name(settings.state))
+            file = store_name(settings.state)
+            own.update((file, f"{file}-wal", f"{file}-shm", f"{file}-journal"))
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
-        return Watched(folders, tuple(sorted(own)), settings.poll, places)
+        return Watched(folders, frozenset(own), settings.poll, places)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
@@ -459,33 +469,51 @@ class Deployment:
         if given is not None:
             declared(given)
         with self._lock:
-            self._renew(given)
+            if self._busy:
+                raise InputError("a deployment is given no other tools by what runs inside of its own loads")
+            self._load(given)
             self._tools = given
             return self.status
 
     def watch(self) -> Watch:
-        """Load anew whenever the files change, in a thread of its own. Give it back with `close`."""
+        """Load anew whenever the files change, in a thread of its own. Give it back with `close`.
+
+        Raises:
+            DeploymentError: the system has no thread left.
+        """
         with self._watching:
+            try:
+                watch = self._begin()
+            except RuntimeError as error:
+                raise DeploymentError((), f"{self.path}: its files cannot be watched: {error}") from None
             self._asked = True
-            return self._begin()
+            return watch
 
     def _begin(self) -> Watch:
         from .reload import Watch
 
         if self._watch is None or not self._watch.alive:
             self._watch = Watch(self)
+        self._blind = ""
         return self._watch
 
-    def _obey(self, settings: Settings) -> None:
-        """Watch, or do so no longer, as new settings say, where the host did not say so itself."""
+    def _obey(self) -> None:
+        """Watch, or do so no longer, as the settings say, where the host did not say so itself."""
         with self._watching:
-            if self._asked or self._closed:
+            if self._closed:
                 return
-            if settings.watch:
-                self._begin()
-            elif self._watch is not None:
-                self._watch.stop()
-                self._watch = None
+            watch = self._watch
+            if self.settings.watch if not self._asked else watch is not None and not watch.ended:
+                try:
+                    self._begin()
+                except RuntimeError as error:  # the system has no thread left
+                    said = f"its files are not watched: {error}"
+                    if said != self._blind:
+                        _say(logging.WARNING, "%s: %s", self.path, said)
+                    self._blind = said
+            elif watch is not None and not self._asked:
+                watch.stop()
+                self._watch, self._blind = None, ""
 
     def close(self) -> None:
         """Stop watching, and let go of the store and the log. Calls still get verdicts."""
@@ -506,7 +534,7 @@ class Deployment:
     def after_fork(self, in_child: bool) -> None:
         """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
         if in_child:
-            self._lock, self._watching = threading.RLock(), threading.Lock()
+            self._lock, self._watching = threading.RLock(), threading.RLock()
             self._ending, self._busy = threading.Event(), False
             if self._watch is not None:
                 self._watch.resume()
@@ -517,39 +545,48 @@ class Deployment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _renew(self, tools: Tools | None) -> bool:
+    def _load(self, tools: Tools | None) -> None:
         """Put in force what is on disk, where that is good. Held by one thread."""
-        before, stale = self._state
+        self._wanted = self._busy
         if self._busy:
-            raise InputError("a deployment cannot be loaded by what runs inside of its own loads")
+            return
+        self._renew(tools)
+        while self._wanted:
+            self._wanted = False
+            if self._changed():
+                self._renew(tools)
+        self._obey()
+
+    def _renew(self, tools: Tools | None) -> None:
+        before, stale = self._state
         self._busy = self._cut = True
         try:
-            # Once locked, always: else whoever takes the lock away could put anything in force.
-            new = self._read(tools, before.settings.quiet, locked=before.locked or None)
-            if new.settings.state != before.settings.state and not self._closed:
-                self._store = self._opened(new.settings)
-            new = replace(new, log=self._logs.of(new.settings.log))
-        except _Closed:
-            return False
-        except Exception as error:  # a fault of ours must not end a watch, nor be silent
-            self._failed(before, stale, error)
-            return False
+            try:
+                # Once locked, always: else whoever takes the lock away could put anything in force.
+                new = self._read(tools, before.settings.quiet, locked=before.locked or None)
+                if new.settings.state != before.settings.state and not self._closed:
+                    self._store = self._opened(new.settings)
+                new = replace(new, log=self._logs.of(new.settings.log))
+            except _Closed:
+                return
+            except BaseException as error:  # a fault of ours must not end a watch, nor be silent
+                if _is_of_the_host(error):
+                    raise
+                self._failed(before, stale, error)
+                return
+            self._loads += 1
+            lapsed = stale is not None and not before.settings.keep_last_good
+            if new.engine.digest == before.engine.digest:
+                new = replace(new, since=before.since)
+            self._put(new, None, alone=lapsed)
+            self._cut = False
+            self._metrics.reloaded(True)
         finally:
             self._busy = False
-        self._loads += 1
-        lapsed = stale is not None and not before.settings.keep_last_good
-        if new.engine.digest == before.engine.digest:
-            new = replace(new, since=before.since)
-        self._put(new, None, alone=lapsed)
-        self._cut = False
-        self._metrics.reloaded(True)
-        if new.settings.watch != before.settings.watch:
-            self._obey(new.settings)
         # Who was told of a failure is told that it is over.
         level = logging.INFO if stale is None else logging.WARNING
         _say(level, "%s: loaded, %s", self.path, new.engine.digest)
         self._warn(new, before)
-        return True
 
     def _warn(self, new: Set, before: Set | None) -> None:
         """Its warnings, to the program's log, once for a set."""
@@ -557,7 +594,7 @@ class Deployment:
         if new.said and known != (new.engine.digest, new.said):
             _say(logging.WARNING, "%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
 
-    def _failed(self, before: Set, stale: Stale | None, fault: Exception) -> None:
+    def _failed(self, before: Set, stale: Stale | None, fault: BaseException) -> None:
         """A load failed: what was in force stays, or nothing is allowed."""
         text = f"{self.path}: {type(fault).__name__}: {fault}"
         error = fault if isinstance(fault, DeploymentError) else DeploymentError((), text)
@@ -590,21 +627,24 @@ class Deployment:
         self._voided += alone
 
     def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
-        """What is on disk, where no file changed from its first reading until so long after the last."""
+        """What is on disk, where what is new or changed stays as it is from its first reading for so long."""
         for _ in range(_TRIES):
             files = Files()
             self._readings.begin()
-            found: Set | Exception
+            found: Set | BaseException
             try:
                 found = build(self.path, files, self._owner, tools, self._readings, locked)
-            except Exception as error:
+            except BaseException as error:
+                if _is_of_the_host(error):
+                    raise
                 found = error
-            if self._ending.wait(files.until_quiet(quiet)):
+            if self._ending.wait(files.until_quiet(quiet, self._quiet)):
                 raise _Closed
             settled = files.settled()
             self._files = files  # not before: other threads look at it
             if settled:
-                if isinstance(found, Exception):
+                self._quiet = files
+                if isinstance(found, BaseException):
                     raise found
                 self._readings.keep()
                 return found
@@ -623,6 +663,25 @@ class Deployment:
 
 class _Closed(Exception):
     """The deployment is being closed: a load has no outcome."""
+
+
+def _is_of_the_host(error: BaseException) -> bool:
+    """Does it end more than a load: is it Ctrl-C, an exit, or of a handler of a signal?
+
+    Such a handler, and nothing else, is given the very frame that it is called from.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return True
+    for caller, called in pairwise(frame for frame, _ in walk_tb(error.__traceback__)):
+        code = called.f_code
+        many = bool(code.co_flags & _VARARGS)
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + many]:
+            given = called.f_locals.get(name)
+            if any(each is caller for each in (given if type(given) is tuple else (given,))):
+                return True
+    return False
 
 
 def _say(level: int, message: str, *what: object) -> None:

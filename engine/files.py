@@ -1,4 +1,7 @@
-"""One look at a disk: each file is read once, and later it can be seen whether all is still the same."""
+"""One look at a disk: each file is read once, and later it can be seen whether all is still the same.
+
+The times of files are compared with each other alone: the clock of who serves them may be another than ours.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from .patterns import Fitting, fitting, real
 from .ruletext import LARGEST
 
 T = TypeVar("T")
-_TICK = 1.0  # seconds; clocks of file systems are coarser than ours
+_TICK = 2.0  # seconds; no file system keeps times more coarsely
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -24,15 +27,18 @@ class Files:
         self._read: dict[str, _Read] = {}
         self._asked: dict[tuple[Callable[[str], object], str], object] = {}
         self._patterns: dict[tuple[str, str], Fitting] = {}
-        self._signs: dict[str, _Sign] = {}  # of those that would show it if they changed
+        self._seen: dict[str, _Seen] = {}
+        self._last = time.monotonic()  # when something was looked at that had not been looked at before
 
     def read(self, path: str | os.PathLike[str], largest: int = LARGEST) -> bytes:
         """The bytes of a regular file; nothing else is waited for. Raises OSError."""
         name = os.fspath(path)
         if name not in self._read:
             sign = _sign(name)
+            at = time.monotonic()
             self._read[name] = _Read(_content(name, largest), sign, largest)
-            self._note(name, sign)
+            self._note(name, sign, at)
+            self._last = time.monotonic()
         found = self._read[name].content
         if isinstance(found, _Fault):
             raise OSError(*found)
@@ -42,6 +48,7 @@ class Files:
         """What a function such as `os.path.isfile` says of a path."""
         if (question, path) not in self._asked:
             self._asked[question, path] = question(path)
+            self._last = time.monotonic()
         answer: T = self._asked[question, path]  # type: ignore[assignment]  # of this question
         return answer
 
@@ -49,6 +56,7 @@ class Files:
         """What fits a pattern in a folder."""
         if (folder, pattern) not in self._patterns:
             self._patterns[folder, pattern] = fitting(folder, pattern)
+            self._last = time.monotonic()
         return self._patterns[folder, pattern]
 
     @property
@@ -60,7 +68,7 @@ class Files:
     def seen(self) -> dict[str, bytes | None]:
         """What was looked up, by its path: its bytes, or None where there was none."""
         missing: dict[str, bytes | None] = {
-            path: None for (_, path), answer in self._asked.items() if not answer
+            path: None for (_, path), answer in self._asked.items() if answer is False
         }
         read = {
             path: each.content if isinstance(each.content, bytes) else None
@@ -75,7 +83,7 @@ class Files:
         links: set[str] = set()
         paths = [*self._read, *(path for _, path in self._asked)]
         found = {os.path.dirname(path) for path in paths}
-        found |= {os.path.dirname(real(path, known, links)) for path in self._read}
+        found |= {os.path.dirname(real(path, known, links)) for path in paths}
         found |= {path for _, path in self._asked if os.path.isdir(path)}
         found = found.union(*(each.folders for each in self._patterns.values()))
         for each in found:
@@ -100,29 +108,36 @@ class Files:
 
     def _same(self, path: str, before: _Read) -> bool:
         """Is a file what it was? It is read again, unless its times say that nobody can have changed it."""
-        now = _sign(path)
-        if now is not None and now == self._signs.get(path):
+        at = time.monotonic()
+        now, seen = _sign(path), self._seen.get(path)
+        if now is not None and seen is not None and seen.sure and seen.sign == now:
             return True
         if _content(path, before.largest) != before.content:
             return False
-        self._note(path, now)
+        self._note(path, now, at)
         return True
 
-    def _note(self, path: str, sign: _Sign | None) -> None:
-        """Keep what a file looked like before it was read, if the next change of it will look otherwise."""
-        if sign is not None and sign.changed < time.time() - _TICK:
-            self._signs[path] = sign
+    def _note(self, path: str, sign: _Sign | None, at: float) -> None:
+        """Keep what a file looked like before it was read, and since when it looks like that."""
+        seen = self._seen.get(path)
+        if seen is None or seen.sign != sign:
+            self._seen[path] = _Seen(sign, at)
+        else:
+            self._seen[path] = seen._replace(sure=at - seen.since > _TICK)
 
-    def until_quiet(self, quiet: float) -> float:
-        """Seconds until nothing of this has changed for so long, as far as the files say when they did."""
-        newest = 0.0
-        for path in (*self._read, *self.folders):
-            try:
-                found = os.stat(path)
-            except (OSError, ValueError):
-                continue
-            newest = max(newest, found.st_mtime, found.st_ctime)
-        return min(max(newest + quiet - time.time(), 0.0), quiet)
+    def until_quiet(self, quiet: float, before: Files | None) -> float:
+        """Seconds for which all of this has to stay as it is. What is as it was in a look `before`, which
+        did stay so, has been quiet."""
+        if before is not None and self._is_in(before):
+            return 0.0
+        return max(self._last + quiet - time.monotonic(), 0.0)
+
+    def _is_in(self, before: Files) -> bool:
+        return (
+            self._read.items() <= before._read.items()
+            and self._asked.items() <= before._asked.items()
+            and self._patterns.items() <= before._patterns.items()
+        )
 
 
 class _Fault(NamedTuple):
@@ -133,13 +148,21 @@ class _Fault(NamedTuple):
 
 
 class _Sign(NamedTuple):
-    """What changes with a file's content. `changed`: seconds, as the system keeps them; none can set them."""
+    """What changes with a file's content. Nobody can set `changed`."""
 
     device: int
     inode: int
     size: int
     modified: int
-    changed: float
+    changed: int
+
+
+class _Seen(NamedTuple):
+    """What a file looks like, and since when. `sure`: its next change makes it look otherwise."""
+
+    sign: _Sign | None
+    since: float
+    sure: bool = False
 
 
 class _Read(NamedTuple):
@@ -169,7 +192,7 @@ def _sign(path: str) -> _Sign | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime)
+    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _standing(folder: str) -> str:

@@ -11,6 +11,7 @@ from .gatevalues import Grounding
 
 _MOST = 8  # names in one message
 OR_SAY = "or say that it is unverified."
+NO_RULES = "The rules could not be loaded, so nothing can be confirmed now. Say that it is unverified."
 
 
 def refusal(

@@ -19,7 +19,7 @@ from .echoes import ALL, without_echoes
 from .errors import InputError
 from .failures import says_nothing
 from .gatevalues import DIGESTS, MARK, NAME, PLENTY, TARGETS, Grounding, Pending, Preset, Room, Target
-from .gatewords import OR_SAY, refusal
+from .gatewords import NO_RULES, OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .outputs import shows_nothing, tells_no_more
 from .paths import Folded
@@ -373,10 +373,13 @@ def finish(
     required: Mapping[str, str],
     verifier: Verifier | None = None,
     threshold: float = THRESHOLD,
+    *,
+    ruled: bool = True,
 ) -> Decision:
     """Is a claim let out? A rejected one halts; `unverified` always works.
 
-    `required`: the signals that a completion needs, with the tools that give them.
+    `required`: the signals that a completion needs, with the tools that give them. `ruled`: there are rules;
+    without them no claim can be judged, and nothing is changed.
 
     Raises:
         InputError: it is no claim; nothing is let out, and nothing is changed.
@@ -386,6 +389,8 @@ def finish(
     if claim == "unverified":
         state.halted = state.others = False
         return Decision(True, claim)
+    if not ruled:
+        return Decision(False, claim, (), LEGAL_NEXT[1:], NO_RULES)
     if claim == "none" and not state.mutations and not state.refused and not state.halted:
         return Decision(True, claim)
     judged = claim

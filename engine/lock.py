@@ -28,13 +28,17 @@ Key: TypeAlias = "tuple[str, str]"  # where from, and the path there
 
 
 class Locked(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One file of a lock. `name` and `version` are those of a pack, `distribution` of what is installed."""
+    """One file of a lock. `name` and `version` are those of a pack, `distribution` of what is installed.
+
+    `document`: it is no rule file, and may be left unread: tools that the host gives, what a test names.
+    """
 
     source: Source = field(name="from")
     path: str
     name: str = ""
     version: str = ""
     distribution: str = ""
+    document: bool = False
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
     @property
@@ -104,6 +108,7 @@ def lock_of(files: Iterable[FileRead], folder: str | os.PathLike[str], shown: st
             name=each.name,
             version=each.version,
             distribution=each.origin.distribution,
+            document=each.origin.document,
             sha256=each.origin.sha256,
         )
     return Lock(tuple(found[key] for key in sorted(found)), root, shown)
@@ -210,7 +215,7 @@ def verify(
             found.append(Diagnostic(error.code, str(error), help=error.help, file=each.origin.path))
     for key, _ in read:
         known.pop(key, None)
-    left = [each for each in known.values() if documents or each.name or each.path.endswith(".gate")]
+    left = [each for each in known.values() if documents or not each.document]
     return found + [_missing(lock, each) for each in left if whole or _is_gone(lock, each)]
 
 

@@ -58,6 +58,14 @@ class LogSettings(msgspec.Struct, frozen=True):
     queue: int = 10_000
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the file and of those that it is rotated to."""
+        if type(self.to) is not str:
+            return ()
+        old = range(1, self.keep + 1) if self.max_bytes is not None else ()
+        return (self.to, *(f"{self.to}.{number}" for number in old))
+
+    @property
     def place(self) -> object:
         """Equal for logs that share a thread: one function is never called on several."""
         return self.to if callable(self.to) else (self.to, self.max_bytes, self.keep)

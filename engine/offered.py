@@ -6,8 +6,9 @@ Nothing that is installed is imported: a pack is data, and is found without runn
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec import Struct
 from .ruletext import Origin, PackError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
     from importlib.resources.abc import Traversable
 
 GROUP = "callgate.packs"
@@ -30,6 +32,31 @@ class Offer(Struct, frozen=True):
     path: str | None
     origin: Origin
     why: str = ""
+
+
+def places() -> Iterator[str]:
+    """Where distributions are installed: what `distributions` is asked about."""
+    for each in sys.path:
+        with suppress(OSError, ValueError, TypeError):  # the current folder is gone, or it is no path
+            folder = os.path.abspath(each)
+            if os.path.isdir(folder):
+                yield os.path.join(folder, "*.dist-info")
+
+
+def distributions(place: str) -> tuple[tuple[str, int], ...]:
+    """What is installed at a place, and when each last said what it offers."""
+    folder = os.path.dirname(place)
+    names: list[str] = []
+    with suppress(OSError):
+        names = [each for each in os.listdir(folder) if each.endswith((".dist-info", ".egg-info"))]
+    found = []
+    for name in sorted(names):
+        try:
+            said = os.stat(os.path.join(folder, name, "entry_points.txt")).st_mtime_ns
+        except OSError:
+            said = 0
+        found.append((name, said))
+    return tuple(found)
 
 
 def installed_offers() -> dict[str, list[Offer]]:

@@ -8,13 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic
 from ..rules.strictjson import JsonError, decode
 from .files import Files
 from .lock import Lock, admit, key_of
 from .naming import Named, Packs, named_packs
-from .offered import Offer, installed_offers, shipped_file, shipped_names
+from .offered import Offer, distributions, installed_offers, places, shipped_file, shipped_names
 from .ruletext import Origin, PackError, RuleText, digest, rule_text
 
 __all__ = ["Library", "Named", "Packs", "shipped_names"]
@@ -102,6 +104,8 @@ class Library:
     def installed(self) -> dict[str, list[Offer]]:
         """The packs of installed distributions, by name. Raises PackError: see `installed_offers`."""
         if self._offers is None:
+            for place in places():  # before: what is installed meanwhile is seen later
+                self.files.ask(distributions, place)
             self._offers = installed_offers()
         return self._offers
 
@@ -128,7 +132,7 @@ class Library:
         Raises:
             PackError: it is not what the lock holds.
         """
-        self._note(Origin("file", os.fspath(path)), data)
+        self._note(Origin("file", os.fspath(path), document=True), data)
 
     def document(self, folder: Folder, name: str) -> Json:
         """A JSON file beside a rule file, never outside its folder.
@@ -146,7 +150,7 @@ class Library:
         if not path.is_relative_to(root):
             raise PackError(f"`{name}` lies outside the folder of the rule file")
         written = str(Path(folder, name))
-        data = self._data(written, self._origin(written), f"`{name}`")
+        data = self._data(written, replace(self._origin(written), document=True), f"`{name}`")
         try:
             return decode(data.decode())
         except (JsonError, UnicodeDecodeError) as error:
@@ -206,10 +210,10 @@ class Library:
     def _note(self, origin: Origin, data: bytes | None = None) -> None:
         """Keep in mind what is read, or is to be read. Raises PackError: the lock refuses it."""
         if data is not None:
-            origin = Origin(origin.source, origin.path, digest(data), origin.distribution)
+            origin = replace(origin, sha256=digest(data))
         known = (origin.source, origin.path)
         if self.lock is not None:
-            self.read[known] = Origin(origin.source, origin.path, "", origin.distribution)
+            self.read[known] = replace(origin, sha256="")
             admit(self._locked.get(key_of(origin, self.lock.folder)), origin, self.lock)
         if origin.sha256:
             self.read[known] = origin

@@ -103,7 +103,8 @@ def absolute(path: str | os.PathLike[str]) -> str:
     plain = os.path.abspath(path)
     if os.path.realpath(plain) == os.path.realpath(path):
         return plain
-    return os.path.join(os.getcwd(), path)  # `..` behind a link is above what the link leads to
+    # `..` behind a link is above what the link leads to.
+    return os.fspath(path) if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
 def real(path: str, known: dict[str, str], folders: set[str], links: int = 0) -> str:

@@ -7,7 +7,6 @@ place of another one, or a link that is turned, is missed by who watches the fil
 from __future__ import annotations
 
 import os
-import re
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _STEP_MS = 500  # between two looks at whether this should end
 _POLL = 0.5  # seconds between two looks at files where the system tells nothing
-_ROTATED = re.compile(r"\.(?:[0-9]{1,4}|lock)")
 _AGAIN = 1.0  # seconds, where the folders cannot be watched now
 _REMOTE = (
     "nfs",
@@ -69,6 +67,11 @@ class Watch:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    @property
+    def ended(self) -> bool:
+        """Was it told to end?"""
+        return self._stop.is_set()
+
     def stop(self) -> None:
         """End watching, without waiting for it: for who holds what the thread may wait for."""
         self._stop.set()
@@ -115,27 +118,19 @@ class Watch:
 
 
 class Watched(Struct, frozen=True):
-    """What is watched: folders, but for files of their `own` that callgate writes there. Both are sorted.
+    """What is watched: folders, but for files in them that are callgate's `own`: it writes them itself.
 
     `places`: device and inode of each folder, which are others where another folder has its name.
     """
 
     folders: tuple[str, ...]
-    own: tuple[str, ...]
+    own: frozenset[str]
     poll: bool | None
     places: tuple[tuple[int, int], ...] = ()
 
     def counts(self, _change: object, path: str) -> bool:
         """Is an event about something that callgate does not write?"""
-        return not any(_is_of(each, path) for each in self.own)
-
-
-def _is_of(own: str, path: str) -> bool:
-    """Is it the file itself, one that it was rotated to, or one of SQLite's beside it?"""
-    if not path.startswith(own):
-        return False
-    rest = path[len(own) :]
-    return rest in ("", "-wal", "-shm", "-journal") or _ROTATED.fullmatch(rest) is not None
+        return path not in self.own
 
 
 def _happenings(wanted: Watched, stop: threading.Event) -> Iterator[bool]:

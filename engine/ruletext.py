@@ -19,13 +19,15 @@ class Origin(Struct, frozen=True):
 
     `path`: of a `file` as it was opened; of what is `installed` as `PACKAGE/FILE`; of what ships with
     callgate its name in the folder of packs; of a text that the host `given` what it is called.
-    `distribution`: the installed distribution and its version, `acme-rules 1.0`.
+    `distribution`: the installed distribution and its version, `acme-rules 1.0`. `document`: it is no rule
+    file, but one beside them.
     """
 
     source: Source
     path: str
     sha256: str = ""
     distribution: str = ""
+    document: bool = False
 
     @property
     def place(self) -> str:

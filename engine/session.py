@@ -269,6 +269,7 @@ class Session:
                 self._grounds().required(self._seen()),
                 self._verifier,
                 self._threshold,
+                ruled=not self._engine.rules.default.passing,
             )
 
         return self._verb(claims)
@@ -370,6 +371,14 @@ class Session:
 
     def _compose(self, engine: Engine, served: Served | None) -> ToolPalette:
         offering, registry, turn = engine.offering(self.model), engine.registry, self._state.turn
+        if engine.rules.default.passing:
+            return ToolPalette(
+                (),
+                registered=None if registry is None else registry.names,
+                source=None if registry is None else registry.source,
+                model=self.model,
+                thinking=None if served is None else served.thinking,
+            )
         if registry is None:
             if offering or self._stages:
                 raise InputError("a palette needs the tools: give them to the engine, the session or `offer`")
@@ -390,6 +399,8 @@ class Session:
     def _offers(self) -> Callable[[str], bool] | None:
         """Whether a tool may be called now; None for every one."""
         turn, registry = self._state.turn, self._engine.registry
+        if self._engine.rules.default.passing:
+            return None  # the rules deny all, and say why
         if registry is None:
             self._compose(self._engine, None)  # which says so, where there are palettes
             return None

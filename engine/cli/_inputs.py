@@ -70,14 +70,11 @@ def deployed(path: str, tools: Tools | None = None, *, locked: bool | None = Non
     Raises:
         DeploymentError: see `build`.
     """
-    from pathlib import Path
-
-    from ..deploying import build
+    from ..deploying import build, whole_path
     from ..files import Files
-    from ..patterns import absolute
     from ..readings import Readings
 
-    found = build(Path(absolute(path)), Files(), host(), tools, Readings(), locked)
+    found = build(whole_path(path), Files(), host(), tools, Readings(), locked)
     tell_functions(found.engine)
     return found
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from ..offered import distributions, places
 from ._inputs import checked_rules, pack_names
 from ._kept import Kept
 from ._pickled import Ready
@@ -51,7 +51,8 @@ def _kept(texts: list[RuleText], namespace: Namespace, tools: Tools | None) -> K
     packs, coloured = pack_names(namespace), colour(sys.stderr)
     name = [sys.prefix, os.getcwd(), packs, [each.file for each in texts], namespace.tools, coloured]
     today = datetime.now(UTC).date()  # a `disable … until` ends on a day
-    program = [sys.version, list(_modules()), list(_installed())]
+    installed = [(place, each) for place in places() for each in distributions(place)]
+    program = [sys.version, list(_modules()), installed]
     given = [[each.text, each.file, str(each.folder)] for each in texts]
     inside = [sorted(os.listdir(each)) for each in packs if os.path.isdir(each)]  # a file may have come
     return Kept(name, [program, str(today), packs, inside, given, tools, coloured])
@@ -68,18 +69,3 @@ def _modules() -> Iterator[tuple[str, int, int]]:
                 else:
                     status = entry.stat()
                     yield entry.path, status.st_mtime_ns, status.st_size
-
-
-def _installed() -> Iterator[tuple[str, int]]:
-    """Every installed distribution, by its name and version, and when it last said what it offers."""
-    for folder in sys.path:
-        names = []
-        with suppress(OSError):
-            names = sorted(os.listdir(folder or "."))
-        for name in names:
-            if name.endswith((".dist-info", ".egg-info")):
-                path = os.path.join(folder, name)
-                try:
-                    yield path, os.stat(os.path.join(path, "entry_points.txt")).st_mtime_ns
-                except OSError:
-                    yield path, 0

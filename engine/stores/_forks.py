@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from functools import cache
-from threading import Condition
+from threading import Condition, get_ident
 from typing import Protocol
 from weakref import ref
 
@@ -20,21 +21,46 @@ class Forks(Protocol):
 
 def watch_forks(store: Forks) -> None:
     """Tell a store of each fork. Keeps nothing alive; does nothing where there are no forks."""
-    if not hasattr(os, "register_at_fork"):
-        return
-    known = ref(store)
+    _told().add(store)
 
-    def before() -> None:
-        if (living := known()) is not None:
-            living.before_fork()
 
-    def after(in_child: bool) -> None:
-        if (living := known()) is not None:
-            living.after_fork(in_child)
+class _Told:
+    """Who is told of forks. The system takes back no handler that it was given, so it is given them once."""
 
-    os.register_at_fork(
-        before=before, after_in_parent=lambda: after(False), after_in_child=lambda: after(True)
-    )
+    def __init__(self) -> None:
+        self._known: dict[int, ref[Forks]] = {}  # in the order in which they came
+        self._forking: dict[int, list[Forks]] = {}  # by thread: who was told before is told after
+
+    def add(self, store: Forks) -> None:
+        key = id(store)
+        self._known[key] = ref(store, lambda _: self._known.pop(key, None))
+
+    def before(self) -> None:
+        told = [living for each in list(self._known.values()) if (living := each()) is not None]
+        self._forking[get_ident()] = told
+        with ExitStack() as last_first:  # what one raises keeps none of the others from being told
+            for each in told:
+                last_first.callback(each.before_fork)
+
+    def after(self, in_child: bool) -> None:
+        told = self._forking.pop(get_ident(), [])
+        if in_child:
+            self._forking.clear()  # no other thread came along
+        with ExitStack() as last_first:
+            for each in reversed(told):
+                last_first.callback(each.after_fork, in_child)
+
+
+@cache
+def _told() -> _Told:
+    told = _Told()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=told.before,
+            after_in_parent=lambda: told.after(False),
+            after_in_child=lambda: told.after(True),
+        )
+    return told
 
 
 @cache

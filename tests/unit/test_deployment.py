@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,10 +23,19 @@ import pytest
 import callgate
 from callgate import Deployment, DeploymentError
 from callgate.engine.cli.main import main
+from callgate.engine.files import Files
 from callgate.engine.logfile import FileSink
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GOOD = "tool read { alias /path from file_path }"
+CALLS = """tool read {
+  structural "shout" "" call fn when present /path
+  test "t" {
+    call {"path": "/a"}
+    expect valid
+  }
+}
+"""  # and each load of it calls the function
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -341,6 +352,23 @@ def test_a_deployment_of_nothing_but_errors_is_refused_soon(tmp_path: Path, wher
     assert len(error.diagnostics) < 110
 
 
+@pytest.mark.parametrize(
+    ("settings", "each", "rules"),
+    [("packs: [{}]", '"p{}@zz"', ""), ("let: {{{}}}", "a{}: 1", "bad x\n" * 6000)],
+)
+def test_what_an_error_costs_does_not_grow_with_the_others(
+    tmp_path: Path, settings: str, each: str, rules: str
+) -> None:
+    text = settings.format(", ".join(each.format(number) for number in range(6000)))
+    files = {"deployment.yaml": f"default: deny\nrules: [a.gate]\n{text}\n", "a.gate": rules}
+    path = write(tmp_path, files)
+    began = time.process_time()
+    error = refused(path)
+    assert time.process_time() - began < 3
+    assert len(error.diagnostics) >= 6000
+    assert all(found.span.line == 3 for found in error.diagnostics if found.file == str(path))
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "deployment.yaml: cannot be read: No such file" in str(refused(tmp_path / "deployment.yaml"))
 
@@ -507,12 +535,132 @@ def test_a_fault_that_nobody_foresaw_is_a_failed_load(
         assert engine.reload().error is None
 
 
-def test_what_runs_inside_of_a_load_cannot_ask_for_another(
+def test_what_runs_inside_of_a_load_asks_for_another_look_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
-        monkeypatch.setattr("callgate.engine.deployment.build", lambda *_: engine.reload())
+        puts = Deployment._put
+
+        def put(*given: Any, **more: Any) -> None:
+            if engine.status.loads == 2:  # as a handler of a signal does, when all is read
+                write(tmp_path, {"rules/a.gate": 'tool read { deny "later" }'})
+            assert engine.reload().error is None
+            puts(*given, **more)
+
+        monkeypatch.setattr(Deployment, "_put", put)
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "sooner" }'})
+        assert engine.reload().loads == 3
+        assert engine.check("read", {"path": "/a"}).reason == "later"
+
+
+def test_what_runs_inside_of_a_load_gives_no_other_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        monkeypatch.setattr("callgate.engine.deployment.build", lambda *_: engine.set_tools(None))
         assert "inside of its own loads" in (engine.reload().error or "")
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[Any], None]]:
+    """Sets what handles a signal that comes in a tenth of a second."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def comes(handler: Any) -> None:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+
+    yield comes
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_a_handler_of_a_signal_that_loads_does_no_harm_to_the_load_that_it_came_into(
+    tmp_path: Path, alarm: Callable[[Any], None], keep: str
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 300, keep-last-good: {keep}"))
+    with callgate.load(path) as engine:
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "new" }'})
+        said = []
+        alarm(lambda *_: said.append(engine.reload()))
+        status = engine.reload()
+        assert (status.error, status.failures, len(said)) == (None, 0, 1)
+        assert engine.check("read", {"path": "/a"}).reason == "new"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+@pytest.mark.parametrize("place", ["waits", "builds"])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_handler_of_a_signal_raises_goes_on_to_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alarm: Callable[[Any], None], place: str, named: bool
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 1000"))
+
+    def over() -> None:
+        raise TimeoutError("of the host")
+
+    def late(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        over()
+
+    with callgate.load(path) as engine:
+        write(tmp_path, {"rules/a.gate": 'tool read { deny "new" }'})
+        with monkeypatch.context() as patched:
+            if place == "builds":
+                patched.setattr("callgate.engine.deployment.build", lambda *_: time.sleep(5))
+            alarm(late if named else lambda *_: over())
+            began = time.monotonic()
+            with pytest.raises(TimeoutError, match="of the host"):
+                engine.reload()
+            assert time.monotonic() - began < 0.9
+        assert (engine.status.error, engine.status.failures) == (None, 0)
+        assert engine.refresh().error is None
+        assert engine.check("read", {"path": "/a"}).reason == "new"
+
+
+def test_a_function_that_looks_at_its_caller_is_no_handler_of_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> None:
+        caller = sys._getframe(1)
+        raise LookupError(caller.f_lineno)
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        monkeypatch.setattr("callgate.engine.deployment.build", build)
+        assert "LookupError" in (engine.reload().error or "")
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_is_no_failed_load(tmp_path: Path, ends: type[BaseException]) -> None:
+    def fn(_value: object) -> None:
+        raise ends
+
+    with callgate.load(deployment(tmp_path, a=GOOD), functions={"fn": fn}) as engine:
+        write(tmp_path, {"rules/a.gate": CALLS})
+        with pytest.raises(ends):
+            engine.reload()
+        assert (engine.status.error, engine.status.failures) == (None, 0)
+
+
+def test_where_the_current_folder_is_gone_the_path_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = deployment(tmp_path / "there", a=GOOD)
+    (tmp_path / "link").symlink_to("there/rules")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    (found,) = refused(Path("deployment.yaml")).diagnostics
+    assert found.code == "G706"
+    assert "deployment.yaml: cannot be found from the current folder" in found.message
+    for path in (whole, tmp_path / "link/../deployment.yaml"):
+        with callgate.load(path) as engine:
+            assert engine.check("read", {"file_path": "/a"}).allowed
 
 
 def test_the_tools_are_in_the_digest(tmp_path: Path) -> None:
@@ -561,19 +709,20 @@ def test_each_file_is_read_once_in_a_load(tmp_path: Path, monkeypatch: pytest.Mo
         read.append(os.fspath(name))
         return really(name, *given, **more)
 
-    for each in tmp_path.rglob("*"):
-        os.utime(each, (1, 1))  # what was written long ago has been quiet
-    time.sleep(1.1)  # and is not read again to see whether it changed
+    monkeypatch.setattr(Files, "settled", lambda _: True)  # which reads all of it again
     monkeypatch.setattr("builtins.open", opened)
     with callgate.load(path):
         mine = [name for name in read if name.startswith(str(tmp_path))]
     assert len(mine) == len(set(mine)) == 6
 
 
-def test_a_deployment_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_deployment_file_that_is_too_large_is_not_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = deployment(tmp_path, a=GOOD)
-    path.write_text(path.read_text() + "# x\n" * 2_100_000 + "policy: nonsense\n")
-    assert "larger than" in str(refused(path))
+    path.write_text(path.read_text() + "# x\n" * 250_000 + "policy: nonsense\n")
+    monkeypatch.setattr("yaml.compose", lambda *_: 1 / 0)
+    assert f"{path}: cannot be read: it is larger than 1000000 bytes" in str(refused(path))
 
 
 def test_files_that_are_used_by_rules_are_read_again_too(tmp_path: Path) -> None:
@@ -626,17 +775,19 @@ def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
     path = deployment(tmp_path, a=GOOD)
     path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 200"))
     with callgate.load(path) as engine:
-        good, stop = engine.digest, threading.Event()
+        good, begun, stop = engine.digest, threading.Event(), threading.Event()
 
         def writes() -> None:
             number = 0
             while not stop.is_set():
                 number += 1
                 write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+                begun.set()
                 time.sleep(0.002)
 
         thread = threading.Thread(target=writes)
         thread.start()
+        begun.wait()
         try:
             status = engine.reload()
         finally:
@@ -644,6 +795,74 @@ def test_files_that_keep_changing_are_not_put_in_force(tmp_path: Path) -> None:
             thread.join()
         assert status.digest == good
         assert "keep changing" in (status.error or "")
+
+
+@pytest.fixture(params=["behind", "coarse", "both"])
+def times(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose times are those of a clock that is behind ours, or are kept in whole seconds."""
+    ours = time.time
+
+    def stat(path: str) -> Any:
+        found = os.stat(path)
+        seconds = {name: float(int(getattr(found, name))) for name in ("st_mtime", "st_ctime")}
+        whole = {f"{name}_ns": int(each) * 10**9 for name, each in seconds.items()}
+        same = {name: getattr(found, name) for name in ("st_dev", "st_ino", "st_size", "st_mode")}
+        return SimpleNamespace(**same, **seconds, **whole)
+
+    if request.param != "coarse":
+        monkeypatch.setattr(time, "time", lambda: ours() + 5)
+    if request.param != "behind":
+        monkeypatch.setattr("callgate.engine.files.os", SimpleNamespace(**{**vars(os), "stat": stat}))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_written_in_pieces_is_not_put_in_force(tmp_path: Path, times: None, first: bool) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 400"))
+    with callgate.load(path) as engine:
+        begun = threading.Event()
+
+        def writes() -> None:
+            with open(tmp_path / "rules/a.gate", "w") as file:
+                file.flush()
+                begun.set()
+                time.sleep(0.05)
+                file.write('tool read { deny "no" }')
+
+        thread = threading.Thread(target=writes)
+        thread.start()
+        begun.wait()
+        if first:
+            with callgate.load(path) as other:
+                assert other.check("read", {"path": "/a"}).reason == "no"
+        else:
+            engine.reload()
+            assert engine.check("read", {"path": "/a"}).reason == "no"
+        thread.join()
+
+
+def test_a_change_that_leaves_the_times_as_they_were_is_seen(tmp_path: Path, times: None) -> None:
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        for number in range(9):
+            write(tmp_path, {"rules/a.gate": f'tool read {{ deny "{number}" }}'})
+            engine.refresh()
+            assert engine.check("read", {"path": "/a"}).reason == str(number)
+
+
+def test_for_what_nobody_touched_nothing_is_waited_for_nor_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = deployment(tmp_path, a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 9000"))
+    with callgate.load(path) as engine:
+        began = time.monotonic()
+        assert engine.reload().loads == 2
+        assert time.monotonic() - began < 5
+        monkeypatch.setattr("callgate.engine.files._TICK", 0.1)
+        time.sleep(0.2)
+        engine.refresh()  # from then on a change would show in the times
+        monkeypatch.setattr("callgate.engine.files._content", lambda *_: 1 / 0)
+        assert engine.refresh().loads == 2
 
 
 # Other tools
@@ -743,6 +962,75 @@ def test_without_keep_last_good_a_turn_that_goes_on_is_denied_too(
         engine.reload()
         assert session.call("read", {"path": "/a"}, call_id="3").reason == "mended"
         assert other.call("read", {"path": "/a"}, call_id="2").reason == "mended"
+
+
+GROUND = """ground {
+  reads read
+  mutates edit
+  signal passed from test when result.ok
+  require passed before completion
+}
+palette p { exclude shell hard }
+"""
+
+
+@pytest.mark.parametrize("kept", [None, "x"])
+def test_without_keep_last_good_nothing_is_offered_nor_confirmed_until_it_is_mended(
+    tmp_path: Path, kept: str | None
+) -> None:
+    path = deployment(tmp_path, a=GROUND)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, keep-last-good: false"))
+    tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("read", "edit", "test", "shell")]
+    with callgate.load(path, tools=tools) as engine:
+        session = engine.session(kept, context={"cwd": "/r"}, claim_surface=["a.cfg"])
+        session.user()
+        assert session.offer().names == ("read", "edit", "test")
+        for call_id, tool, arguments, value in (
+            ("1", "edit", {"path": "a.cfg", "newText": "t=1"}, "ok"),
+            ("2", "read", {"path": "a.cfg"}, "t=1"),
+        ):
+            assert session.call(tool, arguments, call_id=call_id).allowed
+            session.result(call_id, value)
+        assert session.progress().missing_signals == ("passed",)
+        write(tmp_path, {"rules/a.gate": GROUND + "tool"})
+        for _ in range(2):
+            assert engine.reload().error
+            assert "could not be loaded" in (session.call("test", {}, call_id="3").reason or "")
+            palette = session.offer()
+            assert (palette.names, palette.forced, palette.tools) == ((), None, [])
+            assert "could not be loaded" in (session.call("test", {}, call_id="3").reason or "")
+            for claim in ("completion", "assertion", "none"):
+                decision = session.finish(claim)
+                assert (decision.accepted, decision.legal_next) == (False, ("unverified_terminal",))
+                assert "could not be loaded" in (decision.message or "")
+            assert session.progress().missing_signals == ("passed",)
+        new = engine.session()
+        new.user()
+        assert not new.finish("none").accepted
+        assert session.finish("unverified").accepted
+        write(tmp_path, {"rules/a.gate": GROUND})
+        assert engine.reload().error is None
+        assert session.offer().names == ("read", "edit", "test")
+        assert not session.finish("completion").accepted
+        assert session.call("test", {}, call_id="4").allowed
+        session.result("4", "fine")
+        assert session.call("read", {"path": "a.cfg"}, call_id="5").allowed
+        session.result("5", "t=1")
+        assert session.finish("completion").accepted
+
+
+def test_without_tools_nothing_is_offered_either_while_there_are_no_rules(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, {"deployment.yaml": "default: allow\nreload: {quiet-ms: 10, keep-last-good: false}"}
+    )
+    with callgate.load(path) as engine:
+        session = engine.session()
+        session.user()
+        assert session.offer().names is None
+        write(tmp_path, {"deployment.yaml": "default: nonsense"})
+        assert engine.reload().error
+        assert session.offer().names == ()
+        assert session.call("read", {}, call_id="1").outcome.value == "denied"
 
 
 def test_a_turn_stays_on_its_set_however_many_come(tmp_path: Path) -> None:
@@ -976,6 +1264,20 @@ def test_with_a_lock_nothing_else_is_loaded(tmp_path: Path) -> None:
         assert "tools.json" in (engine.reload().error or "")
         lock(path)
         assert engine.refresh().error is None
+
+
+@pytest.mark.parametrize("name", ["b.gate", "b.rules", "b.GATE", "deny"])
+def test_a_locked_rule_file_cannot_be_taken_away_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = deployment(tmp_path, head="default: allow\nlock: required", a="")
+    path.write_text(path.read_text().replace("*.gate", "*"))
+    write(tmp_path, {f"rules/{name}": 'tool read { deny "no" }'})
+    lock(path)
+    tools = {"read": SCHEMA}  # of the host: the file of the deployment is not read then, which is no fault
+    with callgate.load(path, tools=tools) as engine:
+        (tmp_path / "rules" / name).unlink()
+        assert "G515" in (engine.reload().error or "")
+        assert engine.check("read", {"path": "/a"}).reason == "no"
+        assert "G515" in str(refused(path, tools=tools))
 
 
 def test_a_lock_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:

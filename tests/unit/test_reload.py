@@ -5,23 +5,27 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import callgate
-from callgate import Deployment
+from callgate import Deployment, DeploymentError
 from callgate.engine import readings
+from callgate.engine.cli.main import main
 from callgate.engine.files import Files
-from callgate.engine.reload import Watched, needs_polling
+from callgate.engine.reload import needs_polling
 from callgate.grammar.ast import Statement
 
-from .test_deployment import GOOD, deployment, within
+from .test_deployment import CALLS, GOOD, deployment, within
+from .test_packs_named import install
 
 
 @pytest.fixture(params=["told", "polled"])
@@ -315,13 +319,73 @@ def test_what_changed_between_the_load_and_the_watch_is_seen(tmp_path: Path) -> 
         assert within(10, lambda: says(engine, "meanwhile"))
 
 
-def test_files_that_callgate_writes_are_no_change() -> None:
-    watched = Watched(["/srv"], ["/srv/decisions.jsonl", "/srv/gate.db"], False)
-    assert not watched.counts(None, "/srv/decisions.jsonl.1")
-    assert not watched.counts(None, "/srv/gate.db-wal")
-    assert watched.counts(None, "/srv/rules.gate")
-    assert watched.counts(None, "/srv/gate.db.gate")
-    assert watched.counts(None, "/srv/decisions.jsonline.gate")
+def test_files_that_callgate_writes_are_no_change(tmp_path: Path) -> None:
+    head = "default: allow\nstate: sqlite:///gate.db\nlog: {to: ./callgate, max-bytes: 4096, keep: 2}"
+    with callgate.load(deployment(tmp_path, head=head, a=GOOD)) as engine:
+        watched = engine.watched
+    for name in ("callgate", "callgate.1", "callgate.2", "gate.db", "gate.db-wal"):
+        assert not watched.counts(None, str(tmp_path / name))
+    for name in ("callgate.3", "callgate.lock", "gate.db.gate", "gate.db.1", "rules.gate"):
+        assert watched.counts(None, str(tmp_path / name))
+
+
+def test_a_lock_is_seen_though_a_log_has_its_name(tmp_path: Path) -> None:
+    path = deployment(tmp_path, head="default: allow\nlog: {to: ./callgate}", a=GOOD)
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, poll: false"))
+    assert main(["lock", str(path)]) == 0
+    lock = tmp_path / "callgate.lock"
+    data = lock.read_bytes()
+    lock.unlink()
+    with callgate.load(path) as engine:
+        engine.watch()
+        time.sleep(1)  # what came before the watch began is seen anyway
+        lock.write_bytes(data)
+        assert within(10, lambda: engine.status.locked)
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+def test_a_link_to_a_rule_file_that_counts_already_is_watched(tmp_path: Path, poll: str) -> None:
+    path = deployment(tmp_path, a=rule("first").replace("read", "other"))
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    for folder in ("links", "away"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "away/c.gate").write_text(rule("turned"))
+    (tmp_path / "links/mid").symlink_to("../rules/a.gate")
+    (tmp_path / "rules/b.gate").symlink_to("../links/mid")
+    with callgate.load(path) as engine:
+        assert engine.refresh().loads == 1
+        engine.watch()
+        time.sleep(1)
+        (tmp_path / "links/new").symlink_to("../away/c.gate")
+        os.replace(tmp_path / "links/new", tmp_path / "links/mid")
+        assert within(10, lambda: says(engine, "turned"))
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+def test_a_pack_that_is_installed_or_removed_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: str
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    path = deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    with callgate.load(path) as engine:
+        shipped = engine.packs
+        assert engine.refresh().loads == 1
+        (site / "no distribution").mkdir()
+        assert engine.refresh().loads == 1
+        assert str(site) in engine.watched.folders
+        assert str(tmp_path) not in engine.watched.folders
+        engine.watch()
+        time.sleep(1)  # what came before the watch began is seen anyway
+        install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+        assert within(10, lambda: engine.packs == ("phi@9.0.0",))
+        install(site, "phi", 'pack phi "9.9.0"\n', distribution="other")
+        assert within(10, lambda: "G511" in (engine.status.error or ""))
+        for each in site.glob("*.dist-info"):
+            shutil.rmtree(each)
+        assert within(10, lambda: engine.packs == shipped and engine.status.error is None)
 
 
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
@@ -378,6 +442,68 @@ def test_nothing_that_fails_ends_the_watch(tmp_path: Path, monkeypatch: pytest.M
         finally:
             log.removeFilter(refuse)
         assert watch.alive
+
+
+@pytest.mark.parametrize("ends", [SystemExit, KeyboardInterrupt, CancelledError, BaseException])
+def test_whatever_ends_a_load_under_a_watch_is_a_failure_and_tried_ever_more_seldom(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, ends: type[BaseException]
+) -> None:
+    ran = []
+
+    def fn(_value: object) -> None:
+        ran.append(time.monotonic())
+        raise ends("by a function")
+
+    with callgate.load(deployment(tmp_path, a=rule("first")), functions={"fn": fn}) as engine:
+        engine.watch()
+        put(tmp_path / "rules/a.gate", CALLS)
+        assert within(10, lambda: len(ran) == 3)
+        status = engine.status
+        assert f"{ends.__name__}: by a function" in (status.error or "")
+        assert status.stale_since is not None
+        assert status.failures >= 2
+        assert ran[2] - ran[1] > 1.5
+        assert 'reloads_total{result="failure"}' in engine.metrics()
+        assert len([each for each in caplog.records if "cannot be loaded" in each.getMessage()]) == 1
+        put(tmp_path / "rules/a.gate", rule("mended"))
+        assert within(10, lambda: says(engine, "mended") and engine.status.error is None)
+
+
+def test_where_no_thread_can_be_begun_it_is_said_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = deployment(tmp_path, a=rule("first"))
+    begin = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "callgate-watch":
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    with callgate.load(path) as engine, monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(DeploymentError, match="cannot be watched: can't start new thread"):
+            engine.watch()
+        path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, watch: true"))
+        for status in (engine.reload(), engine.reload()):
+            assert status.error is None
+            assert status.warnings == ("its files are not watched: can't start new thread",)
+        assert len([each for each in caplog.records if "not watched" in each.getMessage()]) == 1
+        with callgate.load(path) as other:
+            assert other.status.warnings == status.warnings
+        patched.undo()
+        assert engine.refresh().warnings == ()
+        put(tmp_path / "rules/a.gate", rule("second"))
+        assert within(10, lambda: says(engine, "second"))
+
+
+def test_a_watch_that_the_host_gave_back_is_not_begun_again(tmp_path: Path) -> None:
+    with callgate.load(deployment(tmp_path, a=rule("first"))) as engine:
+        with engine.watch() as watch:
+            assert watch.alive
+        engine.reload()
+        put(tmp_path / "rules/a.gate", rule("second"))
+        assert not within(1.5, lambda: says(engine, "second"))
 
 
 def test_what_is_watched_can_be_asked_during_a_load(tmp_path: Path) -> None:
