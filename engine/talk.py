@@ -92,30 +92,18 @@ OF_FILES = frozenset(
 )
 # Of an object that a text is, one of these says that it is about a file, and no file of JSON.
 _ABOUT = frozenset(
-    {
-        *("path", "file", "filename", "filepath", "absolutepath", "relativepath", "uri", "size", "mtime"),
-        *("modified", "permissions", "isfile", "isdirectory", "success", "ok", "error", "status", "message"),
-        *("truncated", "numfiles", "nummatches", "namepath", "diagnostics"),
-    }
+    """
+    absolutepath diagnostics error file filename filepath isdirectory isfile message modified mtime
+    namepath numfiles nummatches ok path permissions relativepath size status success truncated uri
+    """.split()  # noqa: SIM905
 )
+# Those that hold the names of files.
 _NAMES = frozenset(
-    {
-        *(
-            "name",
-            "names",
-            "path",
-            "paths",
-            "file",
-            "files",
-            "filename",
-            "filenames",
-            "filepath",
-            "uri",
-            "url",
-        ),
-        *("absolutepath", "relativepath", "title"),
-    }
+    """
+    absolutepath file filename filenames filepath files name names path paths relativepath title uri url
+    """.split()  # noqa: SIM905
 )
+# Those that hold what a tool says.
 _SPOKEN = frozenset({"status", "state", "message", "msg", "reason", "detail", "details", "note", "info"})
 
 
