@@ -7,13 +7,17 @@ up to run) is the host's and counts as wanted: a command that changes it changes
 
 from __future__ import annotations
 
+import re
+
 from .errors import InputError
-from .shellparts import is_read_only, takes_input
+from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import changed, displayed, searches, shown
 from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
+
+_HANGING = re.compile(r"\|&?[ \t]*+(?:#[^\n]*+)?\n")
 
 
 def mutates(command: str) -> bool:
@@ -24,7 +28,15 @@ def mutates(command: str) -> bool:
     parts = _read(command)
     if parts is None or not all(map(is_read_only, parts)):
         return True
-    return "\n" in command.strip() and any(map(takes_input, parts))
+    if "\n" not in command.strip():
+        return False
+    # Where a line is an error for a shell, the next one reads what the shell itself reads.
+    piped = _HANGING.search(command) is None
+    for part, after in zip(parts, (*parts, None)[1:], strict=True):
+        seen = after is None or after.link not in ("|", "|&") or not piped
+        if takes_input(part, piped) or (seen and is_paged(part)):
+            return True
+    return False
 
 
 def runs(command: str, program: str) -> bool | None:

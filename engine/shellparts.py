@@ -6,17 +6,23 @@ import re
 
 from msgspec import structs
 
-from .shelllooks import recurses
 from .shellprograms import Known, known
 from .shellread import Command, Redirect
-from .shellwords import Rest, Word
+from .shellwords import Rest, Word, is_own
 from .shellwrappers import is_locale, peel
 
 # These read their input too, though they do not show it.
 _COUNTING = re.compile(r"(?:wc|join|comm|cmp|diff|file|\w*sum|\w*z\w*cat)\Z")
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--expression")
 _BEGIN = re.compile(r"\s*BEGIN\s*\{[^{}]*\}\s*\Z")
-_OWN = re.compile(r"(?:.*/)?(?:-|stdin|tty\w*|[0-9:]+)\Z")  # `/dev/stdin`, `/dev/fd/0`, `/dev/pts/3`
+_PAGED = frozenset(
+    f"git {each}"
+    for each in (
+        *("log", "diff", "show", "whatchanged", "blame", "grep", "shortlog", "branch", "tag", "reflog"),
+        *("stash list", "stash show", "config"),
+    )
+)
+_PAIRS = frozenset(("cmp", "diff", "comm", "join"))  # the second may be what comes in
 _DUPLICATE = re.compile(r"(?:[0-9]+|-)\Z")  # `1-` is a file for zsh and BusyBox
 
 
@@ -48,32 +54,52 @@ def is_fed(part: Command) -> bool:
     return peeled is not None and peeled[1]
 
 
-def takes_input(part: Command) -> bool:
-    """May it read the lines that a shell would read next, and stop anywhere in them?"""
-    if not part.words or part.link in ("|", "|&"):
-        return False
-    given = [each for each in part.redirects if each.operator in ("<", "<<<") and each.fd in ("", "0")]
-    if given:
-        return any(each.operator == "<" and _is_own(each.word) for each in given)
+def takes_input(part: Command, piped: bool) -> bool:
+    """May it read the lines that a shell would read next, and stop anywhere in them?
+
+    `piped`: what stands behind a `|` does stand behind it, whatever the shell.
+    """
+    into = [each for each in part.redirects if each.operator[0] == "<"]
+    if not part.words or any(each.operator == "<&" or _may_be_own(each.word) for each in into):
+        return bool(into)  # alone zsh shows it with a pager
     command = known_command(part)
     if command is None or is_fed(part):
         return True
-    program, operands, has = command.program, command.arguments.operands, command.arguments.has
+    program, arguments = command.program, command.arguments
     if not program.filter and not _COUNTING.match(command.name):
         return False
-    at = 0 if program.code in ("pattern", "sed") and has(*_PATTERNS) else max(program.reads, 0)
-    files = [word for word in operands[at:] if program.code != "awk" or "=" not in word.head]
-    if files and command.name != "tr":
-        return any(map(_is_own, files))
+    if arguments.has("--help", "--version"):
+        return False
+    at = 0 if program.code in ("pattern", "sed") and arguments.has(*_PATTERNS) else max(program.reads, 0)
+    files = arguments.operands[at:] if command.name != "tr" else ()
+    if any(map(_may_be_own, files)) or arguments.has("--slurpfile", "--rawfile"):
+        return True
+    if (piped and part.link in ("|", "|&")) or any(each.fd in ("", "0") for each in into):
+        return False
     if program.code == "awk":
-        return bool(operands) and not _BEGIN.match(operands[0].head)
-    unread = has("--help", "--version", "--null-input") or (command.name in ("jq", "yq") and has("-n"))
-    return not (unread or recurses(command))
+        files = tuple(word for word in files if "=" not in word.head)
+        if arguments.operands and _BEGIN.match(arguments.operands[0].head):
+            return False
+    if arguments.has("--args", "--jsonargs", "-n", "--null-input") and command.name in ("jq", "yq"):
+        return True  # `input` reads on
+    return len(files) < (2 if command.name in _PAIRS else 1)
 
 
-def _is_own(word: Word) -> bool:
-    """Does it name what the shell itself reads, wherever a `cd` went?"""
-    return word.text is not None and _OWN.match(word.text) is not None
+def is_paged(part: Command) -> bool:
+    """Does it show what it prints with a pager, where a terminal is there, which takes lines for keys?"""
+    command = known_command(part)
+    if command is None or command.name not in _PAGED:
+        return False
+    return not any(word.text in ("-P", "--no-pager") for word in part.words)
+
+
+def _may_be_own(word: Word) -> bool:
+    """May it name what the shell itself reads?"""
+    if word.text is not None:
+        return is_own(word.text)
+    if word.foreign:
+        return False
+    return not word.head or word.head[0] == "-" or word.head.startswith("/dev"[: len(word.head)])
 
 
 def is_harmless(redirect: Redirect) -> bool:
@@ -90,6 +116,6 @@ def is_harmless(redirect: Redirect) -> bool:
         case "<&":
             return text is not None and _DUPLICATE.match(text) is not None
         case ">&":
-            return text is not None and (_DUPLICATE.match(text) is not None or text == "/dev/null")
+            return text in ("1", "2", "-", "/dev/null")  # any other is what the host has opened
         case _:
             return text == "/dev/null"

@@ -121,8 +121,8 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             if not _is_operand(program, word):
                 return None
             operands.append(word)
-        elif ordered and operands:
-            return None
+        elif (ordered or program.code == "sed") and operands:
+            return None  # without an option before it the first operand of `sed` is its script for some
         elif text == "--":
             ended = True
         elif (kind := _exact(program, text)) is not None:

@@ -79,7 +79,7 @@ def _is_textless(part: Command) -> bool:
 def _changed(part: Command) -> list[Word]:
     """The words that name what it changes; an unknown one where it may change more."""
     found = [
-        each.word if each.operator[0] in ">&" and (each.operator != ">&" or each.fd == "") else _MORE
+        each.word if each.operator[0] in ">&" and (each.operator != ">&" or _is_file(each)) else _MORE
         for each in part.redirects
         if not is_harmless(each)
     ]
@@ -91,6 +91,11 @@ def _changed(part: Command) -> list[Word]:
         return [*found, _MORE] if part.noted else found
     peeled = peel(part.words)
     return [*found, *([_MORE] if peeled is None or peeled[1] else _changed_by(peeled[0]))]
+
+
+def _is_file(redirect: Redirect) -> bool:
+    """Does a `>&` write to a file, and not to what is open?"""
+    return redirect.fd == "" and not redirect.word.head[:1].isdecimal()
 
 
 def _changed_by(words: Words) -> list[Word]:
@@ -190,7 +195,7 @@ def is_sure(parts: tuple[Command, ...]) -> bool:
     Of several files a search may find nothing in one; a pipe or `;` loses that a pattern was wrong.
     """
     several = len(displayed(parts)) > 1
-    for part, after in zip(parts, (*parts[1:], None), strict=True):
+    for part, after in zip(parts, (*parts, None)[1:], strict=True):
         command = known_command(part)
         if command is None or command.name in _MOVES:
             continue

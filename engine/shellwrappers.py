@@ -10,7 +10,13 @@ from .shellwords import Rest, Word
 Words = tuple[Word, ...]
 
 _LOCALE = re.compile(r"(?:LANG|LC_[A-Z]+|TZ|NO_COLOR|COLUMNS)\Z")
-_LOCALE_VALUE = re.compile(r"[A-Za-z0-9_.@:+-]*(?:/[A-Za-z0-9_+-]+)?\Z")
+# In the charset of another locale a `\` may be part of a letter; zsh calculates `COLUMNS`.
+_LOCALE_VALUES = {
+    "COLUMNS": re.compile(r"[0-9]*\Z"),
+    "TZ": re.compile(r"[A-Za-z0-9_.@:+-]*(?:/[A-Za-z0-9_+-]+)?\Z"),
+    "NO_COLOR": re.compile(r"[A-Za-z0-9_.-]*\Z"),
+}
+_CHARSET = re.compile(r"(?:(?:C|POSIX|(?:[a-z]{2,3}_[A-Z]{2}|C)\.(?:UTF-?8|utf-?8)))?\Z")
 _DURATION = re.compile(r"[0-9]+(?:\.[0-9]*)?[smhd]?\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _COUNT = re.compile(r"[0-9]+\Z")
@@ -51,7 +57,7 @@ def is_locale(assignment: tuple[str, Word]) -> bool:
     name, value = assignment
     if value.text is None or not _LOCALE.match(name):
         return False
-    return _LOCALE_VALUE.match(value.text) is not None
+    return _LOCALE_VALUES.get(name, _CHARSET).match(value.text) is not None
 
 
 def _after_options(words: Words, flags: frozenset[str], values: dict[str, re.Pattern[str]]) -> Words | None:

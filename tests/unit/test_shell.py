@@ -505,9 +505,7 @@ def test_where_a_shell_reads_a_redirection_in_another_way_it_mutates() -> None:
     # dash: a background job and another command; dash and zsh: an operand `10`; zsh and BusyBox: a file `1-`.
     all_mutate("echo a &>/dev/null touch x", "&>/dev/null cat a", "cat a &>>/dev/null LANG=C b")
     all_mutate("uniq a 10>/dev/null", "cat a 12<b", "cat a >&1-", "cat a 2>&1-", "cat a <&0-", "cat a >&x")
-    none_mutates(
-        "cat a &>/dev/null", "cat a &>/dev/null && cat b", "cat a 1>&2", "cat a >&-", "cat a 5>&1 >&10"
-    )
+    none_mutates("cat a &>/dev/null", "cat a &>/dev/null && cat b", "cat a 1>&2", "cat a >&-", "cat a 5>&1")
 
 
 def test_a_comment_is_read_as_words_too() -> None:
@@ -650,7 +648,8 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
     )
     none_mutates(
         "ls\nfor x in a; do sort $x; done\nls",
-        'for f in *.py\ndo\n  echo "== $f"\n  head -n 3 "$f"\ndone',
+        'for f in *.py\ndo\n  echo "== $f"\n  stat -- "$f"\ndone',
+        'for f in *.py; do head -n 3 "$f"; done\nls',
         "for x in a; do sort $x\ndone",
         "for x in a\ndo sort $x\ndone",  # without its beginning the second line is an error everywhere
         "if ls\nthen\n for x in a; do sort $x; done\nfi",
@@ -698,12 +697,64 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
         "ls | cat; head -c 5\necho touch f",
     )
     none_mutates(
-        "head -c 5", "cat a\nls", "ls |\n head -n 1\nls", "head -n 1 <a\nls", "grep x <<< y\nls", "\nhead\n"
+        "head -c 5", "cat a\nls", "ls | head -n 1\nls", "head -n 1 <a\nls", "grep x <<< y\nls", "\nhead\n"
     )
-    none_mutates("rg x\nls", "grep -rn x\nls", "grep -e x a\nsed -n -e 1p a\nls", "awk 'BEGIN{print 1}'\nls")
     none_mutates(
-        "jq -n 1\nls", "grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc a\nzcat b"
+        "rg x .\nls", "grep -rn x .\nls", "grep -e x a\nsed -n -e 1p a\nls", "awk 'BEGIN{print 1}'\nls"
     )
+    none_mutates("grep --version\nls", "cat *.py\nfor f in a b; do cat $f; done\nls", "wc a\nzcat b")
+
+
+def test_what_reads_on_in_less_plain_ways_mutates() -> None:
+    lines = (
+        *("cmp -n 6 a", "head -c 6 /dev/stdi?", "head -c 6 {-,a}", 'head -c 6 "/dev/stdin$unset"', "rg -q :"),
+        *("for x in -; do head -c 6 -- $x; done", 'for x in a\ndo\nhead -c 6 "$x"\ndone', "jq -n input"),
+        *(
+            "jq --args . a",
+            "jq --slurpfile x /dev/stdin . a",
+            "awk 'NR==1{exit}' ''",
+            "grep -r x",
+            "head -c 6 *",
+        ),
+        *(
+            "head -c 6 /dev/tty </dev/null",
+            "head -c 6 <a <&2",
+            "head -c 6 /dev/stderr",
+            "ls | head -c 6 /dev/tty",
+        ),
+        *(
+            "ls | xargs head -c 6 /dev/tty",
+            "cat <<< a |\nhead -c 6",
+            "ls | # a\nhead -c 6",
+            "head -c 6 /dev/fd/0",
+        ),
+        *("< a", "git log", "git diff", "git -C b stash list"),
+    )
+    all_mutate(*(f"{each}\necho 'touch f #'" for each in lines))
+    none_mutates("diff a b\nls", "cat *.py\nls", "jq . a\nls", "awk 1 a\nls", "head -n 5 a b\nls", "jq -n 1")
+    none_mutates("ls\ngit status\nls", "git --no-pager log\nls", "git log | head -n 3\nls", "git log")
+
+
+def test_a_setting_of_the_locale_that_does_more_mutates() -> None:
+    all_mutate("COLUMNS=_ ls 'psvar[$(touch f)]'", "COLUMNS=HISTSIZE-- :", "LC_ALL=zh_CN.GBK sed 's,a,b,' a")
+    all_mutate("LANG=zh_CN ls", "env LC_CTYPE=ja_JP.SJIS ls", "LC_ALL=zh_CN.GBK :\nls")
+    none_mutates(
+        "COLUMNS=80 ls", "LC_ALL=C sort a", "LANG=en_US.UTF-8 ls", "LC_ALL= ls", "TZ=Europe/Paris date"
+    )
+    none_mutates("env LC_ALL=C.UTF-8 sort a", "NO_COLOR=1 ls")
+
+
+def test_an_option_of_sed_behind_its_script_mutates() -> None:
+    # For BSD's, and for GNU's where the host says so, the first operand is the script then.
+    all_mutate("sed 'w f' -e p a", "sed '1e touch f' a -n --expression=p", "sed s/a/b/ a -n")
+    none_mutates("sed -n -e p a", "sed -e p -n a b")
+
+
+def test_what_the_shell_of_the_host_has_open_is_its_own() -> None:
+    all_mutate(
+        "echo x >&3", "ls 2>&7", "whereis 'x;touch f;'", "hostname -A", "for ignoreeof in a; do ls; done"
+    )
+    none_mutates("echo x >&2", "ls 2>&1", "ls 3>&1")
 
 
 def test_what_changes_the_shell_itself_mutates() -> None:
