@@ -85,7 +85,7 @@ _DEPTH = 4
 _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out"})
 _DENIED = frozenset({"cancelled", "canceled", "denied"})  # as an order may be, too
 _FAULTS = frozenset({"error", "errors", "data", "message", "code", "error_code"})
-_SAYS = frozenset({"status", "message", "reason", "detail", "details", "code", "type", "id", "tool_use_id"})
+_KIND = frozenset({"type", "message", "code", "reason", "tool_use_id", "content"})
 
 
 def says_nothing(text: str) -> bool:
@@ -98,14 +98,19 @@ def says_how(text: str) -> bool:
     return _HOW.match(text) is not None
 
 
-def has_failed(value: Any, text: str, *, many: bool = False, command: bool = False) -> bool:
+def has_failed(
+    value: Any, text: str, *, many: bool = False, command: bool = False, thing: bool = False
+) -> bool:
     """Is a result an error, by its fields or by the shape of its text?
 
-    `many`: one line of it is enough. `command`: a command ran, whose end the text may tell.
+    `many`: one line of it is enough. `command`: a command ran, whose end the text may tell. `thing`: what was
+    looked at is no file, and may itself be cancelled.
     """
     told = False
     if type(value) is dict:
         if any(_tells_failure(each, command) for each in _objects(value)):
+            return True
+        if not thing and any(str(each.get("status")).lower() in _DENIED for each in _objects(value)):
             return True
         told = any(exit_code(each) is not None for each in _objects(value))
     if type(value) in (dict, list) and any(_is_refused(each, command) for each in _answers(value)):
@@ -151,9 +156,13 @@ def _is_refused(value: dict[str, Any], command: bool) -> bool:
     if value.get("isError") is True or value.get("is_error") is True:
         return True
     kind = value.get("type")
-    if type(kind) is str and (kind.endswith("_error") or kind in ("error", "timeout")):
+    if type(kind) is str and kind.endswith("_error"):
         return True
-    if value.keys() <= _FAULTS and any(value.get(key) for key in ("error", "errors", "error_code")):
+    if kind in ("error", "timeout") and value.keys() <= _KIND:
+        return True
+    if value.get("errors") and "data" in value and not value["data"]:
+        return True
+    if value.keys() <= _FAULTS and (value.get("error") or value.get("error_code")):
         return True
     return command and any(_is_bad_code(value[key]) for key in CODES if key in value)
 
@@ -165,8 +174,6 @@ def _tells_failure(value: dict[str, Any], command: bool) -> bool:
         return True
     state = value.get("status")
     if type(state) is str and state.lower() in _BAD_STATES:
-        return True
-    if type(state) is str and state.lower() in _DENIED and (command or value.keys() <= _SAYS):
         return True
     if any(value.get(key) for key in _STOPPED):
         return True

@@ -16,7 +16,7 @@ from .engine import Engine
 from .failures import exit_code, has_failed
 from .gatevalues import Grounding, Pending, Room
 from .grounds import Grounds
-from .outputs import held, opened, plain, printed
+from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
 from .remembered import Answer
 from .shown import result_key, result_text
@@ -104,7 +104,10 @@ def came_back(
         # Where nothing was changed, nothing has to be shown.
         own = held(value, asked=pending.asks) if ground.mutations else text
     whole = value if type(value) is str else text
-    good = good and not has_failed(value, whole, many=len(pending.named) > 1, command=pending.command)
+    thing = not (pending.named or pending.command)
+    good = good and not has_failed(
+        value, whole, many=len(pending.named) > 1, command=pending.command, thing=thing
+    )
     # What a program prints is no better than what its tool says beside it.
     good = good and (value is outer or not has_failed(outer, "", command=True))
     unmoved = ground.moves == pending.moves
@@ -116,7 +119,7 @@ def came_back(
         heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
         grounding.observed(ground, call.tool, pending, value, text, own, cleaned, cwd, heads)
     if pending.signals and good and unmoved:
-        env = seen(Answer(good, text, value if exit_code(outer) is None else outer))
+        env = seen(Answer(good, text, value if exit_code(outer) is None and tells_end(value) else outer))
         ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
 
 

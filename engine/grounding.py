@@ -258,7 +258,11 @@ def observed(
         if not look.trusted or not touches(result, _about(state), cwd()):
             return False
     shown = result if own is None else own
-    if state.mutations and _is_empty(state, look, value, shown, own, list(mine.values())):
+    nothing = bool(state.mutations) and _shows_nothing(state, look, value, own, list(mine.values()))
+    if nothing and not any(each.pieces for each in mine.values()):
+        return False
+    names = [name for each in mine.values() for name in each.names]
+    if mine and (says_nothing(shown) or (own is None and tells_no_more(value, names))):
         return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
@@ -268,21 +272,18 @@ def observed(
     state.halted = False
     state.budget = min(state.cap, state.budget + state.refill)
     if state.mutations:
-        _settle(state, look, shown, heads, cwd)
+        _settle(state, look, shown, heads, cwd, nothing=nothing)
     return True
 
 
-def _is_empty(
-    state: Grounding, look: Pending, value: Any, shown: str, own: str | None, mine: list[Target]
-) -> bool:
-    """Does a result show nothing where something was changed? `mine`: what it looked at of that."""
-    names = [name for each in mine for name in each.names]
-    if any(each.pieces for each in mine):
-        return says_nothing(shown) or (own is None and tells_no_more(value, names))
-    file = any(not each.seen for each in mine)
-    if not file and state.anything is None:
+def _shows_nothing(state: Grounding, look: Pending, value: Any, own: str | None, mine: list[Target]) -> bool:
+    """Where something is owed of which nothing tells how it looks: does a result show nothing? `mine`: what
+    it looked at of what was changed."""
+    bare = [each for each in mine if not each.pieces and not each.seen]
+    if not bare and state.anything is None:
         return False
-    return shows_nothing(value, own, names if file else _about(state), file=file, command=look.command)
+    names = [name for each in bare for name in each.names] if bare else _about(state)
+    return shows_nothing(value, own, names, file=bool(bare), command=look.command)
 
 
 def _is_new(state: Grounding, tool: str, result: str, known: str, settles: str) -> bool:
@@ -310,16 +311,17 @@ def _can_settle(target: Target, since: int) -> bool:
     return not target.seen and target.since is not None and target.since < since
 
 
-def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Callable[[], Folded]) -> None:
+def _settle(
+    state: Grounding, look: Pending, result: str, heads: str, cwd: Callable[[], Folded], *, nothing: bool
+) -> None:
     """What a grounding read shows of the changed targets: those that it names, and those that a search
-    shows by name with what was written."""
+    shows by name with what was written. `nothing`: only what is known can be seen in it."""
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
     if look.asks and keys:  # names and counts alone are no look into a file
-        known = any(state.targets[key].pieces for key in keys if key in state.targets)
-        if not shows_line(result, keys, cwd(), known=known):
+        mine = [state.targets[key] for key in keys if key in state.targets]
+        names = [name for each in mine for name in each.names]
+        if not shows_line(result, names, known=any(each.pieces for each in mine)):
             keys = frozenset()
-    if state.anything is not None and 0 <= state.anything < since:
-        state.anything = None
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
     # Beside what was written a name at the head of a line shows only what the search was told to look into.
     found = [key for key in open_ones if bool(open_ones[key].pieces) != (key in keys)] if look.search else []
@@ -328,13 +330,16 @@ def _settle(state: Grounding, look: Pending, result: str, heads: str, cwd: Calla
         for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
-        if key in keys and (look.sure or target.pieces):
+        if key in keys and ((look.sure and not nothing) or target.pieces):
             target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
         elif (
             key in hits and not target.told and not without_echoes(target.pieces, "\n".join(hits[key]), said)
         ):
             target.seen, target.pieces = True, ()
+    shown = any(target.seen for key, target in open_ones.items() if key in keys)
+    if state.anything is not None and 0 <= state.anything < since and (shown or not nothing):
+        state.anything = None
     state.verified = not debts(state)
 
 

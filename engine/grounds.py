@@ -43,7 +43,7 @@ from .selector import MISSING, get
 from .shellcall import beside, is_plain, runs_later
 from .shown import PATHS, Written, leaves, written
 from .tools import Tool
-from .whereabouts import Where, inside, names_places, where
+from .whereabouts import Where, inside, where
 
 _SIGNAL = 9  # bytes of a signal in the state beside its name
 _QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
@@ -140,7 +140,7 @@ class Grounds:
             search = False
         if place.folder is not None and key_of(place.folder, cwd) not in here:
             search = False
-        named = () if place.unknown or any(map(names_places, facts.values())) else named
+        named = () if place.unknown else named
         return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
 
     def is_shell(self, tool: str) -> bool:

@@ -25,9 +25,9 @@ _HOLDS = frozenset(
 _MAY_HOLD = frozenset({"output", "result", "data", "line", "response"})
 _FILES = ("file", "structuredContent")
 _CELLS = frozenset({"cell_type", "cellType"})  # beside them it is `source`, too
-# What the JSON of a command begins with, that tells its output and its end.
+# What the JSON of a command begins with; where others begin like that, too, it tells its output and its end.
 _JSON = re.compile(
-    r'\s*+\{\s*+"(?:output|stdout|metadata|exit_?[cC]ode|return_?code|command|status|success|stderr)"\s*+:'
+    r'\s*+\{\s*+"(?:(output|stdout|metadata|exit_code)|exitCode|return_?code|command|status|success|stderr)"\s*+:'
 )
 _OUTPUTS = frozenset({"stdout", "stderr", "output"})
 _ENDS = frozenset({*CODES, *MORE_CODES, "success"})
@@ -62,10 +62,19 @@ def opened(value: Any) -> Any:
     text, inside = value, blocks(value)
     if inside and len(inside) == 1 and not (type(value) is dict and value.get("isError")):
         text = result_text(value)
-    found = _decoded(text) if type(text) is str and _JSON.match(text) is not None else None
-    if type(found) is not dict or _OUTPUTS.isdisjoint(found):
+    begins = _JSON.match(text) if type(text) is str else None
+    found = None if begins is None else _decoded(text)
+    if begins is None or type(found) is not dict:
         return value
-    return value if _ENDS.isdisjoint(found) and type(found.get("metadata")) is not dict else found
+    known = begins[1] is not None or not (_OUTPUTS.isdisjoint(found) or _ENDS.isdisjoint(found))
+    return found if known else value
+
+
+def tells_end(value: Any) -> bool:
+    """Is it an object of a tool that ran a command, with its output and how it ended?"""
+    if type(value) is not dict or _OUTPUTS.isdisjoint(value):
+        return False
+    return not _ENDS.isdisjoint(value) or type(value.get("metadata")) is dict
 
 
 def printed(value: Any) -> str:
@@ -107,7 +116,7 @@ def shows_nothing(value: Any, own: str | None, names: Collection[str], *, file: 
     `own`: what was read of it, if anything tells that. `file`: a file was looked at, and `names` are its
     own; else they are of what claims are about.
     """
-    if own is not None and says_nothing(own):
+    if own is not None and (says_nothing(own) or (not file and says_how(own))):
         return True
     if own is not None and _says_whose(value, command):
         return False

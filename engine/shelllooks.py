@@ -48,6 +48,17 @@ _AWK = rf"(?:F?NR[ ]*+(?:%[ ]*+[1-9][0-9]*+[ ]*+==|[<>!=]=|[<>])[ ]*+[0-9]++|{_R
 _RECORDS = re.compile(rf"[ ]*+{_AWK}(?:(?:&&|\|\||[,;])[ ]*+{_AWK})*+\Z")
 _RECURSIVE = ("-r", "-R", "--recursive", "--dereference-recursive")
 _CERTAIN = ("cat", "nl", "head", "tail")  # they print something of every file that is not empty
+CUTTING = ("head", "tail")
+_MATCHERS = (
+    "-E",
+    "-F",
+    "-G",
+    "-P",
+    "--extended-regexp",
+    "--fixed-strings",
+    "--basic-regexp",
+    "--perl-regexp",
+)
 _COUNTS = ("-n", "--lines")
 # What no program calls an error in a pattern, in whatever language it takes it to be.
 _SAFE = re.compile(r"(?:(?:[^*+?()\[\]{}\\|^$]|\\[sSwWdD.|/$*+?^-])[*+?]?+|[|^$]|\\[bB])++\Z")
@@ -107,6 +118,10 @@ def is_safe(command: Known) -> bool:
     arguments = command.arguments
     told = [value for name, value in arguments.options if name in ("-e", "--regexp", "--expression")]
     told = told or list(arguments.operands[:1])
+    if len([each for each in _MATCHERS if arguments.has(each)]) > 1 or (
+        len(told) > 1 and arguments.has("-P")
+    ):
+        return False
     if command.name in SEARCHES and arguments.has("-F", "--fixed-strings"):
         return True
     if command.name in ("sed", "awk"):

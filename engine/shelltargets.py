@@ -12,6 +12,7 @@ from msgspec import structs
 
 from ..rules.programs import programs
 from .shelllooks import (
+    CUTTING,
     SEARCHES,
     has_names,
     is_certain,
@@ -199,7 +200,7 @@ def is_sure(parts: tuple[Command, ...]) -> bool:
         command = known_command(part)
         if command is None or command.name in _MOVES:
             continue
-        if several and not is_certain(command):
+        if several and (not is_certain(command) or (part.link in ("|", "|&") and command.name in CUTTING)):
             return False
         if after is not None and after.link in ("|", "|&", ";") and not is_safe(command):
             return False

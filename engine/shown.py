@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..grammar.ast import Json
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, short_key
-from .talk import names_only
+from .talk import names_only, tail
 
 PATHS = frozenset(
     {
@@ -303,18 +303,19 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
     return found
 
 
-def shows_line(text: str, keys: frozenset[str], cwd: Folded, *, known: bool) -> bool:
+def shows_line(text: str, names: Iterable[str], *, known: bool) -> bool:
     """Does the answer of a search show a line, and not only counts, and names of what it looked through?
 
     `known`: it is known what has to be seen, so that words that searches use are none of theirs alone.
     """
+    tails = {tail(name) for name in names}
     for line in text.splitlines():
         here = line.strip()
         if len(here) > LONGEST_PATH:
             return True
         if _COUNTED.fullmatch(here) is None if known else not names_only(here):
             found = _NAMED.fullmatch(here)
-            if found is None or short_key(found.group(1), cwd) not in keys:
+            if found is None or tail(found.group(1)) not in tails:
                 return True
     return False
 

@@ -73,7 +73,7 @@ _ENDS = _REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", 
 # Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
 OF_CALLS = frozenset(
     """
-    cached callid code cursor duration durationms durationseconds elapsed elapsedms error errorcode
+    cached callid cursor duration durationms durationseconds elapsed elapsedms error errorcode
     errormessage errors exitcode exitstatus hasmore interrupted iserror jsonrpc killed limit meta
     nextcursor offset ok page pattern q query rc regex requestid returncode search signal succeeded
     success timedout timems took toolcallid tooluseid traceid truncated warning warnings
@@ -84,10 +84,10 @@ OF_FILES = frozenset(
     absolutepath accessed atime binary birthtime bodylocation bytes chars charset checksum command
     contenttype count counts created createdat ctime cwd date diagnostics documentationurl editable
     empty encoding end endline etag exists file filename filenames filepath files group hash href id
-    isbinary isdir isdirectory isempty isfile kind lang language lastmodified length line linecount
-    lines md5 mime mimetype mode modified modifiedat mtime name namepath names numfiles numlines
-    nummatches owner path paths permission permissions pid range readonly relativepath role sha sha256
-    size sizebytes start startline timestamp title total totalcount totallines type uri url urls
+    isbinary isdir isdirectory isempty isfile kind lang language lastmodified length linecount md5 mime
+    mimetype mode modified modifiedat mtime name namepath names numfiles numlines nummatches owner path
+    paths permission permissions pid range readonly relativepath role sha sha256 size sizebytes start
+    startline timestamp title total totalcount totallines type uri url urls
     """.split()  # noqa: SIM905
 )
 # Of an object that a text is, one of these says that it is about a file, and no file of JSON.
@@ -117,7 +117,7 @@ def is_talk(text: str, names: Collection[str] = (), *, file: bool = True) -> boo
         return True
     if len(text) > _LONGEST:
         return False
-    tails = {_tail(name) for name in names}
+    tails = {tail(name) for name in names}
     lines = [line for line in text.splitlines() if line.strip()]
     if not file and any(name in text for name in names):
         return False
@@ -137,7 +137,7 @@ def names_only(line: str) -> bool:
 
 def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
     numbered = _NUMBERED.match(line)
-    if numbered is not None and not (tails and numbered[1] and _tail(numbered[1]) not in tails):
+    if numbered is not None and not (tails and numbered[1] and tail(numbered[1]) not in tails):
         return False
     if _PROMPT.match(line) or _LISTED.match(line) or _ASIDE.match(line):
         return True
@@ -149,7 +149,7 @@ def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
     if words and _REMARK.match(line) is not None:
         return False
     if not file:  # what something became may be said in the same words
-        return words <= _TALK and not any(map(str.isdigit, bare))
+        return len(words) > 1 and words <= _TALK and not any(map(str.isdigit, bare))
     if _refuses(bare):
         return True
     if len(words) == 1 and not names:  # a file may hold one word, if it is none of how a call ends
@@ -177,16 +177,17 @@ def _parted(line: str) -> tuple[list[str], str]:
     """The last parts of the names of files in a line, and the rest of it."""
     names: list[str] = []
     rest: list[str] = []
-    for each in line.split():
+    for each in line.replace("](", " ").split():
         bare = each.strip("\"'`()[]<>:,;|")
         if "/" in each or "\\" in each or _NAME.fullmatch(bare) is not None:
-            names.append(_tail(bare))
+            names.append(tail(bare))
         else:
             rest.append(each)
     return names, " ".join(rest)
 
 
-def _tail(name: str) -> str:
+def tail(name: str) -> str:
+    """The last part of a path."""
     return name.replace("\\", "/").rpartition("/")[2]
 
 
@@ -202,7 +203,7 @@ def tells_nothing(
     `file`: or what is known of a file beside what is in it, in which case numbers tell nothing. `held`: keys
     of texts that are judged by their lines. `most`: values that are looked at.
     """
-    tails = {_tail(name) for name in names}
+    tails = {tail(name) for name in names}
     empty = type(value) is dict and [] in value.values()  # how little there was says no more
     todo: list[tuple[str, bool, Any]] = [("", True, value)]
     while todo:
@@ -217,14 +218,14 @@ def tells_nothing(
         elif here is None or (empty and not here) or key in OF_CALLS:
             continue
         elif type(here) is not str:
-            if not file:
+            if not file and key != "code":
                 return False
-        elif file and key in _NAMES and tails and _tail(here) not in tails:
+        elif file and key in _NAMES and tails and tail(here) not in tails:
             return False
-        elif spoken or key in _SPOKEN:
-            if not is_talk(here, names, file=file):
+        elif spoken or file or key in _SPOKEN:
+            if not (file and key in OF_FILES) and not is_talk(here, names, file=file):
                 return False
-        elif not (file and key in OF_FILES) and here.strip() and not says_how(here):
+        elif not says_nothing(here) and not says_how(here):
             return False
     return True
 

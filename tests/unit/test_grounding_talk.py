@@ -163,7 +163,6 @@ def test_a_command_that_printed_nothing_shows_nothing(result: Any) -> None:
     [
         {"timeout": 30},
         {"path": "a.cfg", "level": 3},
-        {"order": "W1", "status": "cancelled", "items": 2},
         {"jobs": [{"job": "x", "status": "failed"}], "next": None},
         {"results": [{"job": "x", "exit_code": 1}]},
     ],
@@ -368,7 +367,6 @@ def test_a_name_with_a_number_that_is_not_known_is_none() -> None:
         *(
             "cat a.cfg && cat b.cfg",
             "head -n 9 a.cfg; tail -n 9 b.cfg",
-            "cat a.cfg b.cfg | head -n 50",
             "nl -b a a.cfg",
         ),
         *(
@@ -418,3 +416,131 @@ def test_a_file_that_is_not_the_one_that_its_name_says(command: str) -> None:
     turn = Turn(RULES, tools=None)
     turn.call("bash", {"command": command})
     assert "a change that named nothing" in turn.now.owed
+
+
+# What a later look at all this found
+
+
+@pytest.mark.parametrize("key", ["backup_dir", "output_dir", "cache_folder", "tmp_dir", "sort_dir", "passwd"])
+def test_not_every_folder_is_the_one_that_a_call_works_in(key: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30", key: "/bak"})
+    turn.call("look", {"path": "/bak/a.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("bash", {"command": "cat a.cfg", key: "/other"}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *(
+            '{"exit_code": 1}',
+            '{"output": ""}',
+            '{"stdout": "x", "error": "killed"}',
+            '{"output": "x", "interrupted": true}',
+        ),
+        *(
+            '{"metadata": {"exit_code": 1}}',
+            '{"stdout": "", "stderr": "boom"}',
+            '{"exit_code": 137, "reason": "killed"}',
+        ),
+    ],
+)
+def test_what_a_tool_of_commands_tells_as_text(result: str) -> None:
+    for value in (result, {"content": [{"type": "text", "text": result}]}):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call("bash", {"command": "cat a.cfg"}, value)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"status": "denied", "path": "a.cfg", "policy": "no-secrets"},
+        *({"answer": "no output"}, {"approval": "denied"}, {"toolResult": "(empty)"}, {"results": "denied"}),
+        {"errors": [{"message": "forbidden"}], "data": None},
+    ],
+)
+def test_one_word_under_any_key_is_no_look(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [{"role": "tool", "content": "done"}, {"path": "a.cfg", "content": "0 matches"}]
+)
+def test_how_it_went_is_no_answer_whatever_stands_beside_it(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "make"}, "built")
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.now.owed == ("a change that named nothing",)
+
+
+@pytest.mark.parametrize("result", ["a.cfg:3", "[a.cfg](a.cfg)", "a.cfg: 3 matches"])
+def test_names_are_no_line_at_another_place_either(result: str) -> None:
+    there = {"owner": "o", "repo": "r"}
+    for text in ({}, {"new_string": "matches"}):
+        turn = Turn(RULES, tools=None)
+        turn.call("edit", {"path": "a.cfg", **there, **text})
+        turn.call("search", {"path": "a.cfg", "query": "x", **there}, result)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        {"files": [{"path": "a.cfg", "ref": "v1"}, *({"path": f"f{each}"} for each in range(63))]},
+        *({"source": {"path": "a.cfg", "version": 3}}, {"path": "a.cfg", "options": {"cwd": "/srv"}}),
+        {"path": "a.cfg", "sandbox": True},
+    ],
+)
+def test_a_place_may_stand_anywhere_in_a_call(look: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+    turn.call("look", look, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30", "context": {"repo": "r"}})
+    turn.call("look", {"path": "a.cfg"}, "x\ntimeout=30")
+    assert len(turn.now.owed) == 1
+    turn.call("look", {"path": "a.cfg", "context": {"repo": "r"}}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_talk_beside_a_known_text_shows_nothing_of_the_other() -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("edit", {"path": "b.cfg", "new_string": "timeout=30"})
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"paths": ["a.cfg", "b.cfg"]}, "Reading was denied.")
+    turn.call("look", {"path": "b.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [{"status": "open"}, "open", [{"code": "DE"}], {"status": "cancelled", "id": 7}]
+)
+def test_what_a_thing_is_now_is_an_answer(result: Any) -> None:
+    turn = Turn(RULES, tools=None, claim_surface=["7"])
+    turn.call("edit", {"id": "7"})
+    turn.call("look", {"id": "7"}, result)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("command", ["cat a.cfg b.cfg | head -n 1", "grep -F -E x a.cfg | cat"])
+def test_a_pipe_may_cut_a_file_off_or_lose_a_complaint(command: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": command}, "x: 1")
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [{"errors": [{"line": 3, "message": "unused"}]}, {"results": [{"type": "timeout", "n": 1}]}]
+)
+def test_what_was_found_may_be_called_an_error(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("look", {"path": "a.cfg"}, result)
+    assert turn.accepts("assertion")
