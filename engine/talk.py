@@ -69,6 +69,11 @@ _REFUSALS = frozenset(
     """.split()  # noqa: SIM905
 )
 _KINDS = frozenset({"file", "dir", "directory", "folder", "link", "d", "f"})  # in a listing of a folder
+_NOUNS = frozenset(
+    """
+    a an content contents data file files in line lines of page some text the this words
+    """.split()  # noqa: SIM905
+)
 _ENDS = _REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", "success", "successful"}
 # Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
 OF_CALLS = frozenset(
@@ -158,6 +163,8 @@ def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
         return ":" in rest and not words.isdisjoint(OF_FILES)
     if words:
         listed = words <= _KINDS and names and tails and tails.isdisjoint(names)
+        if words <= _NOUNS and ":" not in rest and _FRAMED.search(rest) is None:
+            return False  # `contents of the file`
         return words <= _TALK and not listed and len(max(words, key=len)) > 2
     # Names of others, or numbers alone, may be all that is in a file; between tags they are a tool's own.
     return tails.issuperset(names) and bool(tags or names or not any(map(str.isalnum, rest)))

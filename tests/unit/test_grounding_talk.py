@@ -77,7 +77,9 @@ SHOWN = [
         "a.cfg:3:Access denied",
         "src/a.py\nsrc/b.py",
         "v2",
-        "the waiter waits",
+        *("the waiter waits", "contents of a.cfg", "file content"),
+        "contents of a.cfg",
+        "file content",
     ),
     "No content was found here.\nThe reason: taxes.",
 ]
