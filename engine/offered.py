@@ -35,12 +35,10 @@ class Offer(Struct, frozen=True):
 
 
 def places() -> Iterator[str]:
-    """Where distributions are installed: what `distributions` is asked about."""
+    """Where distributions are or may come to be installed: what `distributions` is asked about."""
     for each in sys.path:
         with suppress(OSError, ValueError, TypeError):  # the current folder is gone, or it is no path
-            folder = os.path.abspath(each)
-            if os.path.isdir(folder):
-                yield os.path.join(folder, "*.dist-info")
+            yield os.path.join(os.path.abspath(each), "*.dist-info")
 
 
 def distributions(place: str) -> tuple[tuple[str, int], ...]:
@@ -65,10 +63,12 @@ def installed_offers() -> dict[str, list[Offer]]:
     Raises:
         PackError: what is installed cannot be listed.
     """
+    from importlib import invalidate_caches
     from importlib.metadata import entry_points
 
     found: dict[str, list[Offer]] = {}
     try:
+        invalidate_caches()  # of folders that were not there, and of packages that came within one tick
         for point in entry_points(group=GROUP):
             found.setdefault(point.name, []).append(_offer(point))
     except Exception as error:  # the metadata of any distribution may be damaged, in any way

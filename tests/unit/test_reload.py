@@ -388,6 +388,32 @@ def test_a_pack_that_is_installed_or_removed_is_a_change(
         assert within(10, lambda: engine.packs == shipped and engine.status.error is None)
 
 
+@pytest.mark.parametrize("poll", ["true", "false"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_for_packages_that_comes_or_comes_back_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: str, there: bool
+) -> None:
+    site = tmp_path / "lib/site"
+    if there:
+        site.mkdir(parents=True)
+        install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+    monkeypatch.setattr(sys, "path", [str(site), *sys.path])
+    path = deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    with callgate.load(path) as engine:
+        engine.watch()
+        time.sleep(1)
+        if there:
+            assert engine.packs == ("phi@9.0.0",)
+            os.rename(site, tmp_path / "old")
+            assert within(10, lambda: engine.packs != ("phi@9.0.0",))
+            os.rename(tmp_path / "old", site)
+        else:
+            site.mkdir(parents=True)
+            install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+        assert within(10, lambda: engine.packs == ("phi@9.0.0",) and engine.status.error is None)
+
+
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
     def watching() -> int:
         return sum(each.name == "callgate-watch" for each in threading.enumerate())
