@@ -165,7 +165,7 @@ class Deployment:
         self._files = Files()  # of the last load, whether it was good or not
         self._quiet: Files | None = None  # the last that stayed as they were for long enough
         self._closed = False
-        first = self._read(tools, _QUIET, locked=None)
+        first = self._read(_QUIET, locked=None)
         self._store = self._opened(first.settings)
         self._logs = logs = Logs(log)
         self._sets: dict[str, Set] = {}
@@ -416,7 +416,7 @@ class Deployment:
         handler of a signal, it does not wait for it: the load looks again when it is done.
         """
         with self._lock:
-            self._load(self._tools)
+            self._load()
             return self.status
 
     def refresh(self) -> Status:
@@ -424,7 +424,7 @@ class Deployment:
         with self._lock:
             # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
             if self._cut or self._state[1] is not None or self._changed():
-                self._load(self._tools)
+                self._load()
             elif self._blind:
                 self._obey()
             return self.status
@@ -437,7 +437,7 @@ class Deployment:
         with self._lock:
             again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
             if again or (happened and self._changed()):
-                self._load(self._tools)
+                self._load()
 
     @property
     def watched(self) -> Watched:
@@ -471,8 +471,8 @@ class Deployment:
         with self._lock:
             if self._busy:
                 raise InputError("a deployment is given no other tools by what runs inside of its own loads")
-            self._load(given)
-            self._tools = given
+            self._tools = given  # before: what loads anew meanwhile takes these
+            self._load()
             return self.status
 
     def watch(self) -> Watch:
@@ -545,25 +545,25 @@ class Deployment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _load(self, tools: Tools | None) -> None:
+    def _load(self) -> None:
         """Put in force what is on disk, where that is good. Held by one thread."""
         self._wanted = self._busy
         if self._busy:
             return
-        self._renew(tools)
+        self._renew()
         while self._wanted:
             self._wanted = False
             if self._changed():
-                self._renew(tools)
+                self._renew()
         self._obey()
 
-    def _renew(self, tools: Tools | None) -> None:
+    def _renew(self) -> None:
         before, stale = self._state
         self._busy = self._cut = True
         try:
             try:
                 # Once locked, always: else whoever takes the lock away could put anything in force.
-                new = self._read(tools, before.settings.quiet, locked=before.locked or None)
+                new = self._read(before.settings.quiet, locked=before.locked or None)
                 if new.settings.state != before.settings.state and not self._closed:
                     self._store = self._opened(new.settings)
                 new = replace(new, log=self._logs.of(new.settings.log))
@@ -626,14 +626,14 @@ class Deployment:
         self._state: tuple[Set, Stale | None] = (new, stale)
         self._voided += alone
 
-    def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
+    def _read(self, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where what is new or changed stays as it is from its first reading for so long."""
         for _ in range(_TRIES):
             files = Files()
             self._readings.begin()
             found: Set | BaseException
             try:
-                found = build(self.path, files, self._owner, tools, self._readings, locked)
+                found = build(self.path, files, self._owner, self._tools, self._readings, locked)
             except BaseException as error:
                 if _is_of_the_host(error):
                     raise

@@ -898,6 +898,44 @@ def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp
         assert engine.check("list", {}).allowed
 
 
+def test_what_loads_anew_while_other_tools_are_put_in_force_takes_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reloads(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            logger.removeHandler(self)
+            said.append(engine.reload())
+
+    logger = logging.getLogger("callgate")
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    said: list[callgate.Status] = []
+    handler = Reloads()
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        try:
+            logger.addHandler(handler)
+            status = engine.set_tools({"read": SCHEMA, "list": None})
+        finally:
+            logger.removeHandler(handler)
+        assert (status.error, len(said)) == (None, 1)
+        assert engine.check("list", {}).allowed
+
+
+def test_tools_whose_load_is_cut_off_are_in_force_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr("callgate.engine.deployment.build", build)
+            with pytest.raises(KeyboardInterrupt):
+                engine.set_tools({"read": SCHEMA, "list": None})
+        assert engine.check("list", {}).code == "unknown-tool"
+        assert engine.refresh().error is None
+        assert engine.check("list", {}).allowed
+
+
 @pytest.mark.parametrize(
     "tools",
     [
