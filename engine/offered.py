@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .files import Sign, sign
 from .ruletext import Origin, PackError
 
 if TYPE_CHECKING:
@@ -41,20 +42,13 @@ def places() -> Iterator[str]:
             yield os.path.join(os.path.abspath(each), "*.dist-info")
 
 
-def distributions(place: str) -> tuple[tuple[str, int], ...]:
-    """What is installed at a place, and when each last said what it offers."""
+def distributions(place: str) -> tuple[tuple[str, Sign | None], ...]:
+    """What is installed at a place, and the file in which each says what it offers, as it is now."""
     folder = os.path.dirname(place)
     names: list[str] = []
     with suppress(OSError):
         names = [each for each in os.listdir(folder) if each.endswith((".dist-info", ".egg-info"))]
-    found = []
-    for name in sorted(names):
-        try:
-            said = os.stat(os.path.join(folder, name, "entry_points.txt")).st_mtime_ns
-        except OSError:
-            said = 0
-        found.append((name, said))
-    return tuple(found)
+    return tuple((name, sign(os.path.join(folder, name, "entry_points.txt"))) for name in sorted(names))
 
 
 def installed_offers() -> dict[str, list[Offer]]:

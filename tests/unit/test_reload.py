@@ -388,6 +388,22 @@ def test_a_pack_that_is_installed_or_removed_is_a_change(
         assert within(10, lambda: engine.packs == shipped and engine.status.error is None)
 
 
+def test_a_distribution_that_is_replaced_by_one_of_the_same_time_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+    (points,) = site.glob("*.dist-info/entry_points.txt")
+    os.utime(points, (1e9, 1e9))
+    with callgate.load(deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")) as engine:
+        assert engine.packs == ("phi@9.0.0",)
+        put(points, "[callgate.packs]\n")  # as `rsync -a` does
+        os.utime(points, (1e9, 1e9))
+        assert engine.refresh().packs != ("phi@9.0.0",)
+
+
 @pytest.mark.parametrize("poll", ["true", "false"])
 @pytest.mark.parametrize("there", [True, False])
 def test_a_folder_for_packages_that_comes_or_comes_back_is_a_change(
