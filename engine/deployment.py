@@ -37,7 +37,6 @@ from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
-from .stores import store_name
 from .stores._forks import watch_forks
 from .tools import own_copy, read_tools
 from .units import Unit
@@ -445,12 +444,7 @@ class Deployment:
         from .reload import Watched
 
         settings = self._set.settings
-        own = set[str]()
-        if settings.log is not None:
-            own.update(settings.log.files)
-        if settings.state.startswith("sqlite:"):
-            file = store_name(settings.state)
-            own.update((file, f"{file}-wal", f"{file}-shm", f"{file}-journal"))
+        own = {*settings.store_files, *(settings.log.files if settings.log is not None else ())}
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
         return Watched(folders, frozenset(own), settings.poll, places)

@@ -899,7 +899,7 @@ def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp
 
 
 def test_what_loads_anew_while_other_tools_are_put_in_force_takes_these(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Reloads(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -907,7 +907,7 @@ def test_what_loads_anew_while_other_tools_are_put_in_force_takes_these(
             said.append(engine.reload())
 
     logger = logging.getLogger("callgate")
-    monkeypatch.setattr(logger, "level", logging.INFO)
+    caplog.set_level(logging.INFO, "callgate")
     said: list[callgate.Status] = []
     handler = Reloads()
     with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
@@ -1753,6 +1753,60 @@ def test_the_log_is_no_file_of_the_deployment(tmp_path: Path, to: str, what: str
     assert "`log.to` names `" in found.message
     assert f"{what}`, which" in found.message
     assert "./decisions.jsonl" in found.help
+
+
+@pytest.mark.parametrize("what", ["rules/a.gate", "gate", "tools.json"])
+@pytest.mark.parametrize("end", [".1", ".3", ".4"])
+def test_the_log_is_rotated_to_no_file_of_the_deployment(tmp_path: Path, what: str, end: str) -> None:
+    head = f"default: deny\nlog:\n  to: ./{what}\n  max-bytes: 1024\n  keep: 3\n"
+    state, tools = f"state: sqlite:///gate{end}\n", f"tools: ./tools.json{end}\n"
+    path = write(
+        tmp_path,
+        {
+            "deployment.yaml": head + f"rules: [./rules/a.gate{end}]\n" + state + tools,
+            f"rules/a.gate{end}": GOOD,
+            f"tools.json{end}": json.dumps({"read": SCHEMA}),
+        },
+    )
+    if end == ".4":
+        callgate.load(path).close()
+        return
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G704", 3)
+    assert f"`log.to` is rotated to `{tmp_path / what}{end}`, which" in found.message
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings", "line", "what"),
+    [
+        ("./rules/*", "log:\n  to: ./rules/decisions.jsonl", 4, "log.to"),
+        ("./rules/**/*", "log:\n  to: ./rules/new/decisions.jsonl", 4, "log.to"),
+        ("./linked/*", "log:\n  to: ./rules/decisions.jsonl", 4, "log.to"),
+        ("./rules/*[1]", "log:\n  to: ./rules/log\n  max-bytes: 1024", 4, "log.to"),
+        ("./rules/*", "state: sqlite:///rules/gate.db", 3, "state"),
+        ("./rules/*-wal", "state: sqlite:///rules/gate.db", 3, "state"),
+        ("./rules/*.gate", "log: {to: ./rules/log}\nstate: sqlite:///rules/gate.db", 0, ""),
+        ("./rules/*", "log: {to: ./rules/new/log}\nstate: sqlite:///gate.db", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_written_fits_no_pattern_of_rules(
+    tmp_path: Path, rules: str, settings: str, line: int, what: str, there: bool
+) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\nrules: [./a.gate, '{rules}']\n{settings}"})
+    names = ("rules/decisions.jsonl", "rules/new/decisions.jsonl", "rules/log.1", "rules/gate.db")
+    write(
+        tmp_path, {"a.gate": "", "rules/1": "", "rules/b-wal": "", "rules/new/x.gate": "", "rules/x.gate": ""}
+    )
+    write(tmp_path, dict.fromkeys(names if there and line else (), ""))
+    (tmp_path / "linked").symlink_to("rules")
+    if not line:
+        callgate.load(path).close()
+        return
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G704", line)
+    assert what in found.message
+    assert found.help
 
 
 def test_the_file_of_a_store_lies_beside_the_deployment(
