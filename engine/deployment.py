@@ -473,9 +473,11 @@ class Deployment:
         """Load anew whenever the files change, in a thread of its own. Give it back with `close`.
 
         Raises:
-            DeploymentError: the system has no thread left.
+            DeploymentError: the system has no thread left, or it is closed.
         """
         with self._watching:
+            if self._closed:
+                raise DeploymentError((), f"{self.path}: it is closed, so it is not watched; load it anew")
             try:
                 watch = self._begin()
             except RuntimeError as error:
@@ -486,8 +488,10 @@ class Deployment:
     def _begin(self) -> Watch:
         from .reload import Watch
 
-        if self._watch is None or not self._watch.alive:
+        if self._watch is None or self._watch.ended:
             self._watch = Watch(self)
+        elif not self._watch.alive:
+            self._watch.resume()
         self._blind = ""
         return self._watch
 
@@ -498,16 +502,19 @@ class Deployment:
                 return
             watch = self._watch
             if self.settings.watch if not self._asked else watch is not None and not watch.ended:
-                try:
-                    self._begin()
-                except RuntimeError as error:  # the system has no thread left
-                    said = f"its files are not watched: {error}"
-                    if said != self._blind:
-                        _say(logging.WARNING, "%s: %s", self.path, said)
-                    self._blind = said
+                self._try_to_watch()
             elif watch is not None and not self._asked:
                 watch.stop()
                 self._watch, self._blind = None, ""
+
+    def _try_to_watch(self) -> None:
+        try:
+            self._begin()
+        except RuntimeError as error:  # the system has no thread left
+            said = f"its files are not watched: {error}"
+            if said != self._blind:
+                _say(logging.WARNING, "%s: %s", self.path, said)
+            self._blind = said
 
     def close(self) -> None:
         """Stop watching, and let go of the store and the log. Calls still get verdicts."""
@@ -530,8 +537,8 @@ class Deployment:
         if in_child:
             self._lock, self._watching = threading.RLock(), threading.RLock()
             self._ending, self._busy = threading.Event(), False
-            if self._watch is not None:
-                self._watch.resume()
+            if self._watch is not None and not self._watch.ended:
+                self._try_to_watch()
 
     def __enter__(self) -> Deployment:
         return self
