@@ -615,7 +615,9 @@ class Deployment:
         """Is anything not as it was read? Where that cannot be told, the next load says why."""
         try:
             return not self._files.unchanged()
-        except Exception:
+        except Exception as error:
+            if _is_of_the_host(error):
+                raise
             return True
 
     def _put(self, new: Set, stale: Stale | None, *, alone: bool = False) -> None:

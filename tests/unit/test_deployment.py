@@ -622,6 +622,22 @@ def test_what_a_handler_of_a_signal_raises_goes_on_to_the_host(
         assert engine.check("read", {"path": "/a"}).reason == "new"
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+def test_what_a_handler_raises_while_it_is_seen_what_changed_goes_on_to_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alarm: Callable[[Any], None]
+) -> None:
+    def late(_number: int, _frame: object) -> None:
+        raise TimeoutError("of the host")
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr(Files, "unchanged", lambda _: time.sleep(1))
+            alarm(late)
+            with pytest.raises(TimeoutError, match="of the host"):
+                engine.refresh()
+        assert (engine.refresh().loads, engine.status.failures) == (1, 0)
+
+
 def test_a_function_that_looks_at_its_caller_is_no_handler_of_a_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
