@@ -33,11 +33,10 @@ from .lock import COMMAND, FileRead, Lock, read_lock
 from .lock import NAME as LOCK
 from .packs import Library
 from .passwords import without_passwords
-from .patterns import absolute
+from .patterns import absolute, fits
 from .readings import Readings
 from .ruletext import PackError, RuleText
 from .settings import LARGEST, Place, Settings, read_settings
-from .stores import store_name
 from .units import Unit, all_units
 from .verdict import Source
 
@@ -194,7 +193,7 @@ class _Building:
         self.texts |= checked.compiled.texts
         said = checked.diagnostics if self.whole else filter(_is_own, checked.diagnostics)
         self.found += map(self._placed, said)
-        self._check_log()
+        self._check_written()
         if any(each.severity is Severity.ERROR for each in self.found):
             raise _error(self.found, self.texts)
         engine = Engine(
@@ -278,22 +277,33 @@ class _Building:
             return None
         return found
 
-    def _check_log(self) -> None:
-        """The log writes to no file that the deployment is made of, nor to that of its store."""
+    def _check_written(self) -> None:
+        """What is written, the log and the file of the store, is nothing that the deployment is made of."""
         settings = self.settings
-        if settings.log is None or type(settings.log.to) is not str or settings.log.to in ("stdout", "-"):
-            return
-        files = [*self.files.there, os.path.join(settings.folder, LOCK)]
+        log = settings.log.files if settings.log is not None else ()
+        files = [*self.files.there, os.path.join(settings.folder, LOCK), *settings.store_files]
         if settings.tools is not None:  # the host may have given others
             files.append(self._path(settings.tools))
-        if settings.state.startswith("sqlite:"):
-            files += [store_name(settings.state) + end for end in ("", "-wal", "-shm", "-journal")]
-        mine = next((each for each in files if _same(each, settings.log.to)), None)
-        if mine is not None:
-            message = (
-                f"`log.to` names `{mine}`, which is a file of this deployment: a decision would destroy it"
-            )
+        mine = {_identity(each): each for each in files}
+        hit = next((each for each in log if _identity(each) in mine), None)
+        if hit is not None:
+            how = "names" if hit == log[0] else "is rotated to"
+            what = f"`{mine[_identity(hit)]}`, which is a file of this deployment"
+            message = f"`log.to` {how} {what}: a decision would destroy it"
             self._wrong("G704", message, "log", "to", help="name another file, such as `./decisions.jsonl`")
+        else:
+            self._check_fits(log, "log", "to")
+        self._check_fits(settings.store_files, "state")
+
+    def _check_fits(self, written: Sequence[str], *place: str) -> None:
+        """What is written fits no pattern of `rules`, whether it is there yet or not."""
+        for pattern in filter(glob.has_magic, self.settings.rules):
+            inside = os.path.expanduser(pattern)
+            if any(fits(str(self.settings.folder), inside, each) for each in written):
+                what = f"`{pattern[:128]}`, a pattern of `rules`: it would be read as rules"
+                help_ = "name a file in another folder, or end the pattern with `*.gate`"
+                self._wrong("G704", f"a file of `{'.'.join(place)}` fits {what}", *place, help=help_)
+                return
 
     def _refused(self, error: PackError, *place: str | int, help: str = "") -> None:
         code = "G706" if error.code == "G505" else error.code
@@ -334,12 +344,13 @@ def _unreadable(file: str, why: str) -> DeploymentError:
     return _error([Diagnostic("G706", f"{file}: {why}", help=help_, file=file)], {})
 
 
-def _same(one: str, other: str) -> bool:
-    """Do two paths lead to one file, be it there or not?"""
+def _identity(path: str) -> object:
+    """Equal for paths that lead to one file, be it there or not."""
     try:
-        return os.path.samefile(one, other)
+        found = os.stat(path)
     except OSError:
-        return os.path.realpath(one) == os.path.realpath(other)
+        return os.path.realpath(path)
+    return (found.st_dev, found.st_ino)
 
 
 def _is_own(each: Diagnostic) -> bool:

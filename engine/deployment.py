@@ -37,7 +37,6 @@ from .logs import Logs
 from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
-from .stores import store_name
 from .stores._forks import watch_forks
 from .tools import own_copy, read_tools
 from .units import Unit
@@ -165,7 +164,7 @@ class Deployment:
         self._files = Files()  # of the last load, whether it was good or not
         self._quiet: Files | None = None  # the last that stayed as they were for long enough
         self._closed = False
-        first = self._read(tools, _QUIET, locked=None)
+        first = self._read(_QUIET, locked=None)
         self._store = self._opened(first.settings)
         self._logs = logs = Logs(log)
         self._sets: dict[str, Set] = {}
@@ -416,7 +415,7 @@ class Deployment:
         handler of a signal, it does not wait for it: the load looks again when it is done.
         """
         with self._lock:
-            self._load(self._tools)
+            self._load()
             return self.status
 
     def refresh(self) -> Status:
@@ -424,7 +423,7 @@ class Deployment:
         with self._lock:
             # What is wrong may lie in something that was never read: a pack, a variable, the store's folder.
             if self._cut or self._state[1] is not None or self._changed():
-                self._load(self._tools)
+                self._load()
             elif self._blind:
                 self._obey()
             return self.status
@@ -437,7 +436,7 @@ class Deployment:
         with self._lock:
             again = self._cut or (self._state[1] is not None and time.monotonic() >= self._again)
             if again or (happened and self._changed()):
-                self._load(self._tools)
+                self._load()
 
     @property
     def watched(self) -> Watched:
@@ -445,12 +444,7 @@ class Deployment:
         from .reload import Watched
 
         settings = self._set.settings
-        own = set[str]()
-        if settings.log is not None:
-            own.update(settings.log.files)
-        if settings.state.startswith("sqlite:"):
-            file = store_name(settings.state)
-            own.update((file, f"{file}-wal", f"{file}-shm", f"{file}-journal"))
+        own = {*settings.store_files, *(settings.log.files if settings.log is not None else ())}
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
         return Watched(folders, frozenset(own), settings.poll, places)
@@ -471,17 +465,19 @@ class Deployment:
         with self._lock:
             if self._busy:
                 raise InputError("a deployment is given no other tools by what runs inside of its own loads")
-            self._load(given)
-            self._tools = given
+            self._tools = given  # before: what loads anew meanwhile takes these
+            self._load()
             return self.status
 
     def watch(self) -> Watch:
         """Load anew whenever the files change, in a thread of its own. Give it back with `close`.
 
         Raises:
-            DeploymentError: the system has no thread left.
+            DeploymentError: the system has no thread left, or it is closed.
         """
         with self._watching:
+            if self._closed:
+                raise DeploymentError((), f"{self.path}: it is closed, so it is not watched; load it anew")
             try:
                 watch = self._begin()
             except RuntimeError as error:
@@ -492,8 +488,10 @@ class Deployment:
     def _begin(self) -> Watch:
         from .reload import Watch
 
-        if self._watch is None or not self._watch.alive:
+        if self._watch is None or self._watch.ended:
             self._watch = Watch(self)
+        elif not self._watch.alive:
+            self._watch.resume()
         self._blind = ""
         return self._watch
 
@@ -504,16 +502,19 @@ class Deployment:
                 return
             watch = self._watch
             if self.settings.watch if not self._asked else watch is not None and not watch.ended:
-                try:
-                    self._begin()
-                except RuntimeError as error:  # the system has no thread left
-                    said = f"its files are not watched: {error}"
-                    if said != self._blind:
-                        _say(logging.WARNING, "%s: %s", self.path, said)
-                    self._blind = said
+                self._try_to_watch()
             elif watch is not None and not self._asked:
                 watch.stop()
                 self._watch, self._blind = None, ""
+
+    def _try_to_watch(self) -> None:
+        try:
+            self._begin()
+        except RuntimeError as error:  # the system has no thread left
+            said = f"its files are not watched: {error}"
+            if said != self._blind:
+                _say(logging.WARNING, "%s: %s", self.path, said)
+            self._blind = said
 
     def close(self) -> None:
         """Stop watching, and let go of the store and the log. Calls still get verdicts."""
@@ -536,8 +537,8 @@ class Deployment:
         if in_child:
             self._lock, self._watching = threading.RLock(), threading.RLock()
             self._ending, self._busy = threading.Event(), False
-            if self._watch is not None:
-                self._watch.resume()
+            if self._watch is not None and not self._watch.ended:
+                self._try_to_watch()
 
     def __enter__(self) -> Deployment:
         return self
@@ -545,25 +546,25 @@ class Deployment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _load(self, tools: Tools | None) -> None:
+    def _load(self) -> None:
         """Put in force what is on disk, where that is good. Held by one thread."""
         self._wanted = self._busy
         if self._busy:
             return
-        self._renew(tools)
+        self._renew()
         while self._wanted:
             self._wanted = False
             if self._changed():
-                self._renew(tools)
+                self._renew()
         self._obey()
 
-    def _renew(self, tools: Tools | None) -> None:
+    def _renew(self) -> None:
         before, stale = self._state
         self._busy = self._cut = True
         try:
             try:
                 # Once locked, always: else whoever takes the lock away could put anything in force.
-                new = self._read(tools, before.settings.quiet, locked=before.locked or None)
+                new = self._read(before.settings.quiet, locked=before.locked or None)
                 if new.settings.state != before.settings.state and not self._closed:
                     self._store = self._opened(new.settings)
                 new = replace(new, log=self._logs.of(new.settings.log))
@@ -614,7 +615,9 @@ class Deployment:
         """Is anything not as it was read? Where that cannot be told, the next load says why."""
         try:
             return not self._files.unchanged()
-        except Exception:
+        except Exception as error:
+            if _is_of_the_host(error):
+                raise
             return True
 
     def _put(self, new: Set, stale: Stale | None, *, alone: bool = False) -> None:
@@ -626,14 +629,14 @@ class Deployment:
         self._state: tuple[Set, Stale | None] = (new, stale)
         self._voided += alone
 
-    def _read(self, tools: Tools | None, quiet: float, *, locked: bool | None) -> Set:
+    def _read(self, quiet: float, *, locked: bool | None) -> Set:
         """What is on disk, where what is new or changed stays as it is from its first reading for so long."""
         for _ in range(_TRIES):
             files = Files()
             self._readings.begin()
             found: Set | BaseException
             try:
-                found = build(self.path, files, self._owner, tools, self._readings, locked)
+                found = build(self.path, files, self._owner, self._tools, self._readings, locked)
             except BaseException as error:
                 if _is_of_the_host(error):
                     raise

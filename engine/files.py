@@ -34,10 +34,10 @@ class Files:
         """The bytes of a regular file; nothing else is waited for. Raises OSError."""
         name = os.fspath(path)
         if name not in self._read:
-            sign = _sign(name)
+            before = sign(name)
             at = time.monotonic()
-            self._read[name] = _Read(_content(name, largest), sign, largest)
-            self._note(name, sign, at)
+            self._read[name] = _Read(_content(name, largest), before, largest)
+            self._note(name, before, at)
             self._last = time.monotonic()
         found = self._read[name].content
         if isinstance(found, _Fault):
@@ -92,7 +92,7 @@ class Files:
 
     def settled(self) -> bool:
         """Has nobody touched any of the files since they were read, not even to write the same again?"""
-        return all(_sign(path) == each.sign for path, each in self._read.items()) and self.unchanged()
+        return all(sign(path) == each.sign for path, each in self._read.items()) and self.unchanged()
 
     def unchanged(self) -> bool:
         """Are the files, the answers and the lists of files what they were?"""
@@ -109,7 +109,7 @@ class Files:
     def _same(self, path: str, before: _Read) -> bool:
         """Is a file what it was? It is read again, unless its times say that nobody can have changed it."""
         at = time.monotonic()
-        now, seen = _sign(path), self._seen.get(path)
+        now, seen = sign(path), self._seen.get(path)
         if now is not None and seen is not None and seen.sure and seen.sign == now:
             return True
         if _content(path, before.largest) != before.content:
@@ -117,7 +117,7 @@ class Files:
         self._note(path, now, at)
         return True
 
-    def _note(self, path: str, sign: _Sign | None, at: float) -> None:
+    def _note(self, path: str, sign: Sign | None, at: float) -> None:
         """Keep what a file looked like before it was read, and since when it looks like that."""
         seen = self._seen.get(path)
         if seen is None or seen.sign != sign:
@@ -147,7 +147,7 @@ class _Fault(NamedTuple):
     why: str
 
 
-class _Sign(NamedTuple):
+class Sign(NamedTuple):
     """What changes with a file's content. Nobody can set `changed`."""
 
     device: int
@@ -160,7 +160,7 @@ class _Sign(NamedTuple):
 class _Seen(NamedTuple):
     """What a file looks like, and since when. `sure`: its next change makes it look otherwise."""
 
-    sign: _Sign | None
+    sign: Sign | None
     since: float
     sure: bool = False
 
@@ -169,7 +169,7 @@ class _Read(NamedTuple):
     """One file. `sign`: before it was read. `largest`: the bytes that it may have."""
 
     content: bytes | _Fault
-    sign: _Sign | None
+    sign: Sign | None
     largest: int
 
 
@@ -187,12 +187,13 @@ def _content(path: str, largest: int) -> bytes | _Fault:
     return data if len(data) <= largest else _Fault(errno.EFBIG, f"it is larger than {largest} bytes")
 
 
-def _sign(path: str) -> _Sign | None:
+def sign(path: str) -> Sign | None:
+    """What a path is in the file system now, or None where nothing is there."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return _Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return Sign(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _standing(folder: str) -> str:

@@ -196,7 +196,7 @@ def verify(
 
     Args:
         whole: all was read that the rules name; else only those files count as missing that are gone.
-        documents: say also which files other than rules were not read.
+        documents: say also which files other than rules were not read, or are not said to be such.
     A file that a locked library refused was told of already, and is passed over.
     """
     known = lock.by_key()
@@ -213,8 +213,10 @@ def verify(
             admit(locked, each.origin, lock)
         except PackError as error:
             found.append(Diagnostic(error.code, str(error), help=error.help, file=each.origin.path))
-    for key, _ in read:
-        known.pop(key, None)
+    both = [(each, known.pop(key)) for key, each in read if key in known]
+    unlike = [each for each, locked in both if each.origin.document != locked.document]
+    if documents and unlike:
+        found.append(_older(unlike[0], lock))
     left = [each for each in known.values() if documents or not each.document]
     return found + [_missing(lock, each) for each in left if whole or _is_gone(lock, each)]
 
@@ -235,6 +237,14 @@ def _other(each: FileRead, locked: Locked, lock: Lock) -> Diagnostic:
     if each.origin.sha256 != locked.sha256:
         message += f": SHA-256 {each.origin.sha256[:_SHOWN]}…, {locked.sha256[:_SHOWN]}… expected"
     return Diagnostic("G516", message, help=lock.again, file=each.origin.path)
+
+
+def _older(each: FileRead, lock: Lock) -> Diagnostic:
+    kind = "no rule file" if each.origin.document else "a rule file"
+    message = (
+        f"{lock.shown} was written by an older callgate: it does not say that {each.origin.place} is {kind}"
+    )
+    return Diagnostic("G517", message, help=f"run `{lock.command}` to write it anew", file=lock.shown)
 
 
 def _titled(name: str, version: str) -> str:

@@ -60,7 +60,7 @@ class LogSettings(msgspec.Struct, frozen=True):
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of the file and of those that it is rotated to."""
-        if type(self.to) is not str:
+        if type(self.to) is not str or self.to in ("stdout", "-"):
             return ()
         old = range(1, self.keep + 1) if self.max_bytes is not None else ()
         return (self.to, *(f"{self.to}.{number}" for number in old))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .files import Sign, sign
 from .ruletext import Origin, PackError
 
 if TYPE_CHECKING:
@@ -35,28 +36,19 @@ class Offer(Struct, frozen=True):
 
 
 def places() -> Iterator[str]:
-    """Where distributions are installed: what `distributions` is asked about."""
+    """Where distributions are or may come to be installed: what `distributions` is asked about."""
     for each in sys.path:
         with suppress(OSError, ValueError, TypeError):  # the current folder is gone, or it is no path
-            folder = os.path.abspath(each)
-            if os.path.isdir(folder):
-                yield os.path.join(folder, "*.dist-info")
+            yield os.path.join(os.path.abspath(each), "*.dist-info")
 
 
-def distributions(place: str) -> tuple[tuple[str, int], ...]:
-    """What is installed at a place, and when each last said what it offers."""
+def distributions(place: str) -> tuple[tuple[str, Sign | None], ...]:
+    """What is installed at a place, and the file in which each says what it offers, as it is now."""
     folder = os.path.dirname(place)
     names: list[str] = []
     with suppress(OSError):
         names = [each for each in os.listdir(folder) if each.endswith((".dist-info", ".egg-info"))]
-    found = []
-    for name in sorted(names):
-        try:
-            said = os.stat(os.path.join(folder, name, "entry_points.txt")).st_mtime_ns
-        except OSError:
-            said = 0
-        found.append((name, said))
-    return tuple(found)
+    return tuple((name, sign(os.path.join(folder, name, "entry_points.txt"))) for name in sorted(names))
 
 
 def installed_offers() -> dict[str, list[Offer]]:
@@ -65,10 +57,12 @@ def installed_offers() -> dict[str, list[Offer]]:
     Raises:
         PackError: what is installed cannot be listed.
     """
+    from importlib import invalidate_caches
     from importlib.metadata import entry_points
 
     found: dict[str, list[Offer]] = {}
     try:
+        invalidate_caches()  # of folders that were not there, and of packages that came within one tick
         for point in entry_points(group=GROUP):
             found.setdefault(point.name, []).append(_offer(point))
     except Exception as error:  # the metadata of any distribution may be damaged, in any way

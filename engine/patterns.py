@@ -68,6 +68,32 @@ def fitting(folder: str, pattern: str) -> Fitting:
     return Fitting(tuple(sorted(files)), frozenset(folders), tuple(faults))
 
 
+def fits(folder: str, pattern: str, path: str) -> bool:
+    """Does a path from the root fit a pattern in a folder, whether there is a file or not yet?"""
+    base, parts = _divided(folder, pattern)
+    above, name = os.path.split(path)
+    resolved = os.path.join(os.path.realpath(above), name)
+    pairs = ((base, path), (os.path.realpath(base), resolved))
+    return any(
+        each.startswith(os.path.join(root, "")) and _all_fit(os.path.relpath(each, root).split(os.sep), parts)
+        for root, each in pairs
+    )
+
+
+def _all_fit(names: list[str], parts: list[str]) -> bool:
+    """Do the names on a path fit the parts of a pattern? Its last part is never `**`."""
+    places = {0}  # where in the parts the next name may be
+    for name in names:
+        places |= {at + 1 for at in places if parts[at : at + 1] == ["**"]}
+        places = {at + (parts[at] != "**") for at in places if at < len(parts) and _fits(name, parts[at])}
+    return len(parts) in places
+
+
+def _fits(name: str, part: str) -> bool:
+    """Does a name fit one part of a pattern? One that begins with a dot fits only what begins with one."""
+    return fnmatch(name, part) and (not name.startswith(".") or part.startswith("."))
+
+
 def _divided(folder: str, pattern: str) -> tuple[str, list[str]]:
     """The folder in which a pattern begins to be one, and what has to fit on each level below."""
     names = list(PurePath(pattern).parts)
@@ -91,8 +117,7 @@ def _inside(folder: str, part: str, *, last: bool) -> Iterator[str]:
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda each: each.name)
     for each in entries:
-        hidden = each.name[0] == "." and part[0] != "."
-        if hidden or not fnmatch(each.name, part):
+        if not _fits(each.name, part):
             continue
         if not os.path.isdir(each.path) if last else each.is_symlink() or each.is_dir():
             yield each.path

@@ -48,20 +48,21 @@ class Watch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = weakref.ref(deployment)
-        self._begin()
+        self.resume()
 
-    def _begin(self) -> None:
+    def resume(self) -> None:
+        """Begin, also in a forked child, where the thread did not come along.
+
+        Raises:
+            RuntimeError: the system has no thread left.
+        """
         # Not in the thread: a child that forked meanwhile would wait for the import for ever.
         import watchfiles  # noqa: F401
 
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="callgate-watch", daemon=True)
-        self._thread.start()
-
-    def resume(self) -> None:
-        """In a forked child, where the thread did not come along."""
-        if not self._stop.is_set():
-            self._begin()
+        self._stop = threading.Event()  # a thread that did not come along may hold the lock of another one
+        thread = threading.Thread(target=self._run, name="callgate-watch", daemon=True)
+        thread.start()
+        self._thread = thread
 
     @property
     def alive(self) -> bool:

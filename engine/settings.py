@@ -162,6 +162,13 @@ class Settings(Struct, frozen=True):
     spans: Mapping[Place, Span] = {}
     whole: bool = True
 
+    @property
+    def store_files(self) -> tuple[str, ...]:
+        """The paths that a store which is a file writes to."""
+        if not self.state.startswith("sqlite:"):
+            return ()
+        return tuple(store_name(self.state) + end for end in ("", "-wal", "-shm", "-journal"))
+
     def at(self, *place: str | int) -> Span:
         """Where a setting stands, or the nearest one above it that does."""
         return _at(self.spans, place)

@@ -584,7 +584,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "G517": Code(
             "unusable lock",
             "`callgate.lock` cannot be read: it is not there, is damaged, or was written by a newer "
-            "callgate. `callgate lock` writes it anew.",
+            "callgate; or an older one wrote it, and did not say which files are no rule files. "
+            "`callgate lock` writes it anew.",
         ),
         "G112": Code(
             "pattern without linear time",

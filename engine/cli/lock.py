@@ -153,6 +153,6 @@ def _write(path: str, lock: Lock) -> bool:
 def _counts(lock: Lock) -> str:
     """`3 packs, 2 rule files, 1 other file`."""
     packs = sum(bool(each.name) for each in lock.entries)
-    rules = sum(not each.name and each.path.endswith(".gate") for each in lock.entries)
+    rules = sum(not each.name and not each.document for each in lock.entries)
     others = len(lock.entries) - packs - rules
     return f"{several(packs, 'pack')}, {several(rules, 'rule file')}, {several(others, 'other file')}"

@@ -622,6 +622,22 @@ def test_what_a_handler_of_a_signal_raises_goes_on_to_the_host(
         assert engine.check("read", {"path": "/a"}).reason == "new"
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such signal")
+def test_what_a_handler_raises_while_it_is_seen_what_changed_goes_on_to_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alarm: Callable[[Any], None]
+) -> None:
+    def late(_number: int, _frame: object) -> None:
+        raise TimeoutError("of the host")
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr(Files, "unchanged", lambda _: time.sleep(1))
+            alarm(late)
+            with pytest.raises(TimeoutError, match="of the host"):
+                engine.refresh()
+        assert (engine.refresh().loads, engine.status.failures) == (1, 0)
+
+
 def test_a_function_that_looks_at_its_caller_is_no_handler_of_a_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -894,6 +910,44 @@ def test_tools_that_come_while_the_files_are_bad_are_used_once_they_are_good(tmp
         assert status.stale_since is not None
         assert engine.check("list", {}).code == "unknown-tool"
         write(tmp_path, {"rules/a.gate": GOOD})
+        assert engine.refresh().error is None
+        assert engine.check("list", {}).allowed
+
+
+def test_what_loads_anew_while_other_tools_are_put_in_force_takes_these(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Reloads(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            logger.removeHandler(self)
+            said.append(engine.reload())
+
+    logger = logging.getLogger("callgate")
+    caplog.set_level(logging.INFO, "callgate")
+    said: list[callgate.Status] = []
+    handler = Reloads()
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        try:
+            logger.addHandler(handler)
+            status = engine.set_tools({"read": SCHEMA, "list": None})
+        finally:
+            logger.removeHandler(handler)
+        assert (status.error, len(said)) == (None, 1)
+        assert engine.check("list", {}).allowed
+
+
+def test_tools_whose_load_is_cut_off_are_in_force_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with callgate.load(deployment(tmp_path, a=GOOD)) as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr("callgate.engine.deployment.build", build)
+            with pytest.raises(KeyboardInterrupt):
+                engine.set_tools({"read": SCHEMA, "list": None})
+        assert engine.check("list", {}).code == "unknown-tool"
         assert engine.refresh().error is None
         assert engine.check("list", {}).allowed
 
@@ -1715,6 +1769,60 @@ def test_the_log_is_no_file_of_the_deployment(tmp_path: Path, to: str, what: str
     assert "`log.to` names `" in found.message
     assert f"{what}`, which" in found.message
     assert "./decisions.jsonl" in found.help
+
+
+@pytest.mark.parametrize("what", ["rules/a.gate", "gate", "tools.json"])
+@pytest.mark.parametrize("end", [".1", ".3", ".4"])
+def test_the_log_is_rotated_to_no_file_of_the_deployment(tmp_path: Path, what: str, end: str) -> None:
+    head = f"default: deny\nlog:\n  to: ./{what}\n  max-bytes: 1024\n  keep: 3\n"
+    state, tools = f"state: sqlite:///gate{end}\n", f"tools: ./tools.json{end}\n"
+    path = write(
+        tmp_path,
+        {
+            "deployment.yaml": head + f"rules: [./rules/a.gate{end}]\n" + state + tools,
+            f"rules/a.gate{end}": GOOD,
+            f"tools.json{end}": json.dumps({"read": SCHEMA}),
+        },
+    )
+    if end == ".4":
+        callgate.load(path).close()
+        return
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G704", 3)
+    assert f"`log.to` is rotated to `{tmp_path / what}{end}`, which" in found.message
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings", "line", "what"),
+    [
+        ("./rules/*", "log:\n  to: ./rules/decisions.jsonl", 4, "log.to"),
+        ("./rules/**/*", "log:\n  to: ./rules/new/decisions.jsonl", 4, "log.to"),
+        ("./linked/*", "log:\n  to: ./rules/decisions.jsonl", 4, "log.to"),
+        ("./rules/*[1]", "log:\n  to: ./rules/log\n  max-bytes: 1024", 4, "log.to"),
+        ("./rules/*", "state: sqlite:///rules/gate.db", 3, "state"),
+        ("./rules/*-wal", "state: sqlite:///rules/gate.db", 3, "state"),
+        ("./rules/*.gate", "log: {to: ./rules/log}\nstate: sqlite:///rules/gate.db", 0, ""),
+        ("./rules/*", "log: {to: ./rules/new/log}\nstate: sqlite:///gate.db", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_written_fits_no_pattern_of_rules(
+    tmp_path: Path, rules: str, settings: str, line: int, what: str, there: bool
+) -> None:
+    path = write(tmp_path, {"deployment.yaml": f"default: deny\nrules: [./a.gate, '{rules}']\n{settings}"})
+    names = ("rules/decisions.jsonl", "rules/new/decisions.jsonl", "rules/log.1", "rules/gate.db")
+    write(
+        tmp_path, {"a.gate": "", "rules/1": "", "rules/b-wal": "", "rules/new/x.gate": "", "rules/x.gate": ""}
+    )
+    write(tmp_path, dict.fromkeys(names if there and line else (), ""))
+    (tmp_path / "linked").symlink_to("rules")
+    if not line:
+        callgate.load(path).close()
+        return
+    (found,) = refused(path).diagnostics
+    assert (found.code, found.span.line) == ("G704", line)
+    assert what in found.message
+    assert found.help
 
 
 def test_the_file_of_a_store_lies_beside_the_deployment(

@@ -139,6 +139,23 @@ def test_check_says_what_differs_and_writes_nothing(go: Go, packs: Path, tmp_pat
     assert go("lock", "--packs", "./acme-rules", "--check")[0] == 0
 
 
+def test_a_lock_of_an_older_callgate_is_to_be_written_anew(go: Go, packs: Path, tmp_path: Path) -> None:
+    (tmp_path / "top.rules").write_text('tool read { schema "more.json" }\n')
+    (tmp_path / "more.json").write_text(SCHEMA)
+    (tmp_path / "tools.json").write_text(f'{{"read": {SCHEMA}}}')
+    lock, arguments = tmp_path / "callgate.lock", ("lock", "top.rules", "--tools", "tools.json")
+    assert go(*arguments)[2] == "callgate.lock: no packs, 1 rule file, 2 other files; written\n"
+    lock.write_text(lock.read_text().replace('"document":true,', ""))
+    status, out, err = go(*arguments, "--check")
+    assert (status, err) == (1, "callgate.lock: 1 difference\n")
+    assert out.startswith(
+        "error[G517]: callgate.lock was written by an older callgate: it does not say that `"
+    )
+    assert "run `callgate lock top.rules --tools tools.json` to write it anew" in out
+    assert go(*arguments)[2].endswith("written\n")
+    assert go(*arguments, "--check")[0] == 0
+
+
 def test_the_lock_lies_where_file_says_and_its_paths_are_relative_to_it(
     go: Go, packs: Path, tmp_path: Path
 ) -> None:

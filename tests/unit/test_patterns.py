@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from glob import glob
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import callgate
-from callgate.engine.patterns import _MOST, absolute, fitting
+from callgate.engine.patterns import _MOST, absolute, fits, fitting
 
 from .test_deployment import deployment, refused, within, write
 
@@ -45,6 +46,11 @@ def test_what_fits_is_what_a_glob_gives(tmp_path: Path, pattern: str) -> None:
     }
     assert list(found.files) == sorted(found.files)
     assert found.faults == ()
+    plain = {os.path.normpath(each) for each in found.files}
+    shutil.rmtree(tmp_path)  # what is not there yet fits all the same
+    for each in names:
+        path = str(tmp_path / each)
+        assert fits(str(tmp_path), pattern, path) == (path in plain), path
 
 
 @pytest.mark.parametrize("how", ["dangling", "loop", "pipe"])

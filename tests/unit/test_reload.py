@@ -226,6 +226,50 @@ sys.exit(0 if good and status == 0 else 1)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+@pytest.mark.parametrize("host", [True, False])
+def test_a_child_without_a_thread_for_its_watch_says_so_and_tries_again(tmp_path: Path, host: bool) -> None:
+    program = f"""
+import os, sys, threading, time
+import callgate
+
+def start(thread):
+    if thread.name == "callgate-watch":
+        raise RuntimeError("can't start new thread")
+    begin(thread)
+
+engine = callgate.load({str(tmp_path / "deployment.yaml")!r})
+watch = engine.watch() if {host} else None
+begin, threading.Thread.start = threading.Thread.start, start
+child = os.fork()
+if not child:
+    good = engine.status.warnings == ("its files are not watched: can't start new thread",)
+    good = good and engine.refresh().warnings == engine.status.warnings
+    threading.Thread.start = begin
+    good = good and engine.refresh().warnings == () and (watch is None or watch.alive)
+    with open({str(tmp_path / "rules/a.gate")!r}, "w") as file:
+        file.write('tool read {{ deny "edit" }}')
+    end = time.monotonic() + 20
+    while time.monotonic() < end and engine.check("read", {{"path": "/a"}}).reason != "edit":
+        time.sleep(0.01)
+    good = good and engine.check("read", {{"path": "/a"}}).reason == "edit"
+    if watch is not None:
+        watch.close()
+    engine.close()
+    os._exit(0 if good else 1)
+status = os.waitpid(child, 0)[1]
+engine.close()
+sys.exit(0 if status == 0 else 1)
+"""
+    path = deployment(tmp_path, a=rule("first"))
+    path.write_text(path.read_text().replace("quiet-ms: 10", "quiet-ms: 10, watch: true"))
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"{path}: its files are not watched: can't start new thread\n",
+    )
+
+
 def test_what_stays_wrong_is_tried_ever_more_seldom_and_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -388,6 +432,48 @@ def test_a_pack_that_is_installed_or_removed_is_a_change(
         assert within(10, lambda: engine.packs == shipped and engine.status.error is None)
 
 
+def test_a_distribution_that_is_replaced_by_one_of_the_same_time_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+    (points,) = site.glob("*.dist-info/entry_points.txt")
+    os.utime(points, (1e9, 1e9))
+    with callgate.load(deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")) as engine:
+        assert engine.packs == ("phi@9.0.0",)
+        put(points, "[callgate.packs]\n")  # as `rsync -a` does
+        os.utime(points, (1e9, 1e9))
+        assert engine.refresh().packs != ("phi@9.0.0",)
+
+
+@pytest.mark.parametrize("poll", ["true", "false"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_for_packages_that_comes_or_comes_back_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: str, there: bool
+) -> None:
+    site = tmp_path / "lib/site"
+    if there:
+        site.mkdir(parents=True)
+        install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+    monkeypatch.setattr(sys, "path", [str(site), *sys.path])
+    path = deployment(tmp_path / "app", head="default: allow\npacks: [phi]", a="")
+    path.write_text(path.read_text().replace("quiet-ms: 10", f"quiet-ms: 10, poll: {poll}"))
+    with callgate.load(path) as engine:
+        engine.watch()
+        time.sleep(1)
+        if there:
+            assert engine.packs == ("phi@9.0.0",)
+            os.rename(site, tmp_path / "old")
+            assert within(10, lambda: engine.packs != ("phi@9.0.0",))
+            os.rename(tmp_path / "old", site)
+        else:
+            site.mkdir(parents=True)
+            install(site, "phi", 'pack phi "9.0.0"\n', distribution="acme")
+        assert within(10, lambda: engine.packs == ("phi@9.0.0",) and engine.status.error is None)
+
+
 def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> None:
     def watching() -> int:
         return sum(each.name == "callgate-watch" for each in threading.enumerate())
@@ -399,6 +485,10 @@ def test_the_watch_ends_with_close_and_with_the_deployment(tmp_path: Path) -> No
     assert watching() == before + 1
     engine.close()
     assert not watch.alive
+    with pytest.raises(DeploymentError, match=r"deployment\.yaml: it is closed, .*load it anew"):
+        engine.watch()
+    assert watching() == before
+    engine = callgate.load(engine.path)
     watch = engine.watch()
     assert watch.alive
     del engine
