@@ -8,13 +8,17 @@ from msgspec import structs
 
 from .shellprograms import Known, known
 from .shellread import Command, Redirect
-from .shellwords import Rest, Word, is_own
+from .shellwords import Rest, Word
 from .shellwrappers import is_locale, peel
 
 # These read their input too, though they do not show it.
-_COUNTING = re.compile(r"(?:wc|join|comm|cmp|diff|file|\w*sum|\w*z\w*cat)\Z")
+_COUNTING = re.compile(r"(?:python\S*|git shortlog|wc|join|comm|cmp|diff|file|\w*sum|\w*z\w*cat)\Z")
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--expression")
 _BEGIN = re.compile(r"\s*BEGIN\s*\{[^{}]*\}\s*\Z")
+_OWN = re.compile(r"(?:.*/)?(?:std(?:in|out|err)|console|tty\w*|[0-9:]+)\Z")
+_FILE = re.compile(r"(?!/(?:dev|proc)(?:/|\Z))(?!.*\.\.)[\w./][\w./ @%:,=+-]*\Z")
+_DASH = re.compile(r"(?!--\Z)(?:--?[\w-]*=?)?-\Z")
+_INPUTS = ("-n", "--null-input", "--args", "--jsonargs", "--slurpfile", "--rawfile")  # `input` reads on
 _PAGED = frozenset(
     f"git {each}"
     for each in (
@@ -57,31 +61,34 @@ def is_fed(part: Command) -> bool:
 def takes_input(part: Command, piped: bool) -> bool:
     """May it read the lines that a shell would read next, and stop anywhere in them?
 
-    `piped`: what stands behind a `|` does stand behind it, whatever the shell.
+    Of what can read its input every word has to be known. `piped`: what stands behind a `|` does stand
+    behind it, whatever the shell.
     """
     into = [each for each in part.redirects if each.operator[0] == "<"]
-    if not part.words or any(each.operator == "<&" or _may_be_own(each.word) for each in into):
+    if not part.words:
         return bool(into)  # alone zsh shows it with a pager
     command = known_command(part)
-    if command is None or is_fed(part):
+    if command is None or is_fed(part) or any(map(_is_dash, part.words)):
         return True
     program, arguments = command.program, command.arguments
     if not program.filter and not _COUNTING.match(command.name):
         return False
-    if arguments.has("--help", "--version"):
+    if len(part.words) == 2 and part.words[1].text in ("--help", "--version"):
         return False
+    given = [each.word for each in into if each.fd in ("", "0") and each.operator != "<<<"]
     at = 0 if program.code in ("pattern", "sed") and arguments.has(*_PATTERNS) else max(program.reads, 0)
     files = arguments.operands[at:] if command.name != "tr" else ()
-    if any(map(_may_be_own, files)) or arguments.has("--slurpfile", "--rawfile"):
+    known = all(word.text is not None and not word.counted for word in part.words)
+    if not known or not all(map(_is_file, (*files, *given))) or any(each.operator == "<&" for each in into):
         return True
-    if (piped and part.link in ("|", "|&")) or any(each.fd in ("", "0") for each in into):
+    if (piped and not part.nested and part.link in ("|", "|&")) or into:
         return False
     if program.code == "awk":
         files = tuple(word for word in files if "=" not in word.head)
         if arguments.operands and _BEGIN.match(arguments.operands[0].head):
             return False
-    if arguments.has("--args", "--jsonargs", "-n", "--null-input") and command.name in ("jq", "yq"):
-        return True  # `input` reads on
+    if command.name in ("jq", "yq") and arguments.has(*_INPUTS):
+        return True
     return len(files) < (2 if command.name in _PAIRS else 1)
 
 
@@ -90,16 +97,17 @@ def is_paged(part: Command) -> bool:
     command = known_command(part)
     if command is None or command.name not in _PAGED:
         return False
-    return not any(word.text in ("-P", "--no-pager") for word in part.words)
+    return not any(word.text == "--no-pager" for word in part.words)
 
 
-def _may_be_own(word: Word) -> bool:
-    """May it name what the shell itself reads?"""
-    if word.text is not None:
-        return is_own(word.text)
-    if word.foreign:
-        return False
-    return not word.head or word.head[0] == "-" or word.head.startswith("/dev"[: len(word.head)])
+def _is_dash(word: Word) -> bool:
+    """Is it, or ends it with, the name of what comes in?"""
+    return word.text is not None and _DASH.match(word.text) is not None
+
+
+def _is_file(word: Word) -> bool:
+    """Is it plainly a file of its own, and nothing that the shell itself reads, wherever a `cd` went?"""
+    return word.text is not None and _FILE.match(word.text) is not None and not _OWN.match(word.text)
 
 
 def is_harmless(redirect: Redirect) -> bool:

@@ -35,8 +35,6 @@ _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?
 # `<1-9>` is a glob for zsh.
 REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-# `/dev/stdin`, `/dev/fd/0`, `/dev/pts/3`
-_OWN = re.compile(r"(?:.*/)?(?:-|std(?:in|out|err)|console|tty\w*|[0-9:]+)\Z")
 _UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
 
 
@@ -54,8 +52,7 @@ class Word(Struct, frozen=True, gc=False):
 
     `quoted`: some of it was, so it is no keyword. `safe`: though its head is not known, it does not begin
     with `-` or `/inet` and is not empty. `assigns`: it begins like an assignment, without quotes.
-    `counted`: a 0 in it stands for a number that is not known (`$?`). `foreign`: though it is not known, it
-    names nothing that the shell itself reads, as `*.py` does not.
+    `counted`: a 0 in it stands for a number that is not known (`$?`).
     """
 
     head: str
@@ -64,7 +61,6 @@ class Word(Struct, frozen=True, gc=False):
     safe: bool = False
     assigns: bool = False
     counted: bool = False
-    foreign: bool = False
 
     @property
     def text(self) -> str | None:
@@ -207,7 +203,6 @@ class WordReader:
             made.add(found[0])
             self.at = found.end()
         else:
-            made.braced = made.braced or self.text[self.at] in "{["
             made.unknown(Rest.WILD)
             self.at += 1
 
@@ -256,40 +251,30 @@ class WordReader:
         begun, items = found
         if self.text.find("\n", begun, self.at) >= 0:
             items = _OLD
-        first = made.rest is Rest.NOTHING
         made.unknown(items.quoted if quoted else items.bare, items.safe)
-        made.foreign = first and items.foreign
 
 
 class Items(Struct, frozen=True, gc=False):
-    """What a loop goes through: how its variable reads in quotes and without, is it a safe word, and a
-    foreign one?"""
+    """What a loop goes through: how its variable reads in quotes and without, and is it a safe word?"""
 
     quoted: Rest
     bare: Rest
     safe: bool
-    foreign: bool = False
 
     @staticmethod
     def of(items: tuple[Word, ...]) -> Items:
         safe = all(is_safe(item.head) for item in items)
-        foreign = all(item.foreign or (item.text is not None and not is_own(item.text)) for item in items)
         most = max((item.rest for item in items), default=Rest.NOTHING)
         if most in (Rest.ONE, Rest.LOOSE):
             return Items(Rest.ONE, Rest.LOOSE, False)
         if most is Rest.WILD:
-            return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe, foreign)
+            return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
         one = safe and all(_UNSPLIT.match(item.head) for item in items)
-        return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe, foreign)
+        return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
 # In a later line: where a shell calls one between an error, there is no loop, and the value is older.
 _OLD = Items(Rest.WILD, Rest.LOOSE, False)
-
-
-def is_own(text: str) -> bool:
-    """Does it name what the shell itself reads, wherever a `cd` went? An empty name is none for awk."""
-    return not text or _OWN.match(text) is not None
 
 
 def is_safe(head: str) -> bool:
@@ -312,14 +297,10 @@ class _Making:
         self.quoted = False
         self.safe = False
         self.counted = False
-        self.foreign = False
-        self.braced = False
 
     def add(self, text: str) -> None:
         if self.rest is Rest.NOTHING:
             self.parts.append(text)
-        elif "." in text and self.rest is Rest.WILD and not self.braced:
-            self.foreign = True
 
     def unknown(self, rest: Rest, safe: bool = False) -> None:
         if self.rest is Rest.NOTHING:
@@ -327,15 +308,6 @@ class _Making:
         elif {rest, self.rest} == {Rest.ONE, Rest.WILD}:
             rest = Rest.LOOSE  # more than a glob: what is not known may be anything
         self.rest = max(rest, self.rest)
-        self.foreign = False
 
     def word(self, assigns: bool) -> Word:
-        return Word(
-            "".join(self.parts),
-            self.rest,
-            self.quoted,
-            self.safe,
-            assigns,
-            self.counted,
-            self.foreign and not self.braced,
-        )
+        return Word("".join(self.parts), self.rest, self.quoted, self.safe, assigns, self.counted)
