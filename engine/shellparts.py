@@ -18,6 +18,7 @@ _BEGIN = re.compile(r"\s*BEGIN\s*\{[^{}]*\}\s*\Z")
 _OWN = re.compile(r"(?:.*/)?(?:std(?:in|out|err)|console|tty\w*|[0-9:]+)\Z")
 _FILE = re.compile(r"(?!/(?:dev|proc)(?:/|\Z))(?!.*\.\.)[\w./][\w./ @%:,=+-]*\Z")
 _DASH = re.compile(r"(?!--\Z)(?:--?[\w-]*=?)?-\Z")
+_FILELESS = frozenset(("tr", "git shortlog"))
 _INPUTS = ("-n", "--null-input", "--args", "--jsonargs", "--slurpfile", "--rawfile")  # `input` reads on
 _PAGED = frozenset(
     f"git {each}"
@@ -76,12 +77,13 @@ def takes_input(part: Command, piped: bool) -> bool:
     if len(part.words) == 2 and part.words[1].text in ("--help", "--version"):
         return False
     given = [each.word for each in into if each.fd in ("", "0") and each.operator != "<<<"]
+    spoken = any(each.operator == "<<<" and each.fd in ("", "0") for each in into)
     at = 0 if program.code in ("pattern", "sed") and arguments.has(*_PATTERNS) else max(program.reads, 0)
-    files = arguments.operands[at:] if command.name != "tr" else ()
+    files = arguments.operands[at:] if command.name not in _FILELESS else ()
     known = all(word.text is not None and not word.counted for word in part.words)
     if not known or not all(map(_is_file, (*files, *given))) or any(each.operator == "<&" for each in into):
         return True
-    if (piped and not part.nested and part.link in ("|", "|&")) or into:
+    if (piped and not part.nested and part.link in ("|", "|&")) or given or spoken:
         return False
     if program.code == "awk":
         files = tuple(word for word in files if "=" not in word.head)
@@ -122,8 +124,8 @@ def is_harmless(redirect: Redirect) -> bool:
                 return False
             return text == "/dev/null" or "/dev/" not in text
         case "<&":
-            return text is not None and _DUPLICATE.match(text) is not None
-        case ">&":
-            return text in ("1", "2", "-", "/dev/null")  # any other is what the host has opened
+            return text is not None and not redirect.word.quoted and _DUPLICATE.match(text) is not None
+        case ">&":  # any other number is what the host has opened; in quotes BusyBox takes it for a file
+            return not redirect.word.quoted and text in ("1", "2", "-", "/dev/null")
         case _:
             return text == "/dev/null"

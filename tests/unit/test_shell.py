@@ -727,7 +727,8 @@ def test_what_reads_on_in_less_plain_ways_mutates() -> None:
             "ls | # a\nhead -c 6",
             "head -c 6 /dev/fd/0",
         ),
-        *("< a", "git log", "git diff", "git -C b stash list", "git grep -P x", "git --no-pager shortlog"),
+        *("< a", "git log", "git diff", "git -C b stash list", "git grep -P x", "git --no-pager shortlog a"),
+        *("head 3<a", "egrep 3<a x 3<b", "ls | cat; head 5<a"),
         *(
             "head -c 6 /dev/sh?/../stdin",
             "for x in /dev; do head -c 6 $x/stdin; done",
