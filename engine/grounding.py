@@ -196,7 +196,11 @@ def _shown_name(name: str) -> str:
 
 def _about(state: Grounding) -> list[str]:
     """What claims are about: the surface, and what this turn changed."""
-    return [*state.surface, *(name for each in state.targets.values() for name in each.names)]
+    return [*state.surface, *_names_of(state.targets.values())]
+
+
+def _names_of(targets: Iterable[Target]) -> list[str]:
+    return [name for each in targets for name in each.names]
 
 
 def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
@@ -261,8 +265,7 @@ def observed(
     nothing = bool(state.mutations) and _shows_nothing(state, look, value, own, list(mine.values()))
     if nothing and not any(each.pieces for each in mine.values()):
         return False
-    names = [name for each in mine.values() for name in each.names]
-    if mine and (says_nothing(shown) or (own is None and tells_no_more(value, names))):
+    if mine and (says_nothing(shown) or (own is None and tells_no_more(value, _names_of(mine.values())))):
         return False
     if not look.exempt:
         settles = [key for key, each in mine.items() if _can_settle(each, look.since)] if mine else ()
@@ -282,7 +285,7 @@ def _shows_nothing(state: Grounding, look: Pending, value: Any, own: str | None,
     bare = [each for each in mine if not each.pieces and not each.seen]
     if not bare and state.anything is None:
         return False
-    names = [name for each in bare for name in each.names] if bare else _about(state)
+    names = _names_of(bare) if bare else _about(state)
     return shows_nothing(value, own, names, file=bool(bare), command=look.command)
 
 
@@ -319,8 +322,7 @@ def _settle(
     since, keys, said = look.since, frozenset(look.named), frozenset(look.said)
     if look.asks and keys:  # names and counts alone are no look into a file
         mine = [state.targets[key] for key in keys if key in state.targets]
-        names = [name for each in mine for name in each.names]
-        if not shows_line(result, names, known=any(each.pieces for each in mine)):
+        if not shows_line(result, _names_of(mine), known=any(each.pieces for each in mine)):
             keys = frozenset()
     open_ones = {key: each for key, each in state.targets.items() if _can_settle(each, since)}
     # Beside what was written a name at the head of a line shows only what the search was told to look into.

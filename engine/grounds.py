@@ -322,7 +322,7 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     named = _named(files, place)
     at_home = not place.apart and (place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd))
     search = bool(looked) and at_home and is_search(command)
-    sure = bool(named) and is_sure(command)
+    sure = bool(named) and is_sure(command, len(looked) > 1)
     return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure)
 
 

@@ -168,7 +168,7 @@ def _fields(value: Any, read: Callable[[str], str], own: Callable[[str], str]) -
             below = min(holds, 1)
             for key, each in reversed(here.items()):
                 inside = 2 if key in names else 1 if key in _MAY_HOLD else below
-                if inside == 1 and (plain_key(key) in OF_CALLS or plain_key(key) in OF_FILES):
+                if inside == 1 and ((bare := plain_key(key)) in OF_CALLS or bare in OF_FILES):
                     inside = 0
                 todo.append((each, inside, _noticed if key == "structuredContent" else own))
     if any(found) or not (found or perhaps):

@@ -69,10 +69,13 @@ def shows(command: str) -> tuple[str, ...]:
     return () if parts is None else displayed(parts)
 
 
-def is_sure(command: str) -> bool:
-    """Does each file of `shows` show something of itself, if anything comes out and all went well?"""
+def is_sure(command: str, several: bool) -> bool:
+    """Does each file of `shows` show something of itself, if anything comes out and all went well?
+
+    `several`: there is more than one.
+    """
     parts = _read(command)
-    return parts is not None and sure(parts)
+    return parts is not None and sure(parts, several)
 
 
 def is_search(command: str) -> bool:

@@ -190,12 +190,11 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     return names if folder is None else within(folder, names)
 
 
-def is_sure(parts: tuple[Command, ...]) -> bool:
+def is_sure(parts: tuple[Command, ...], several: bool) -> bool:
     """Does what `displayed` names show something of itself, and no complaint that passes for it?
 
-    Of several files a search may find nothing in one; a pipe or `;` loses that a pattern was wrong.
+    Of `several` files a search may find nothing in one; a pipe or `;` loses that a pattern was wrong.
     """
-    several = len(displayed(parts)) > 1
     for part, after in zip(parts, (*parts, None)[1:], strict=True):
         command = known_command(part)
         if command is None or command.name in _MOVES:
