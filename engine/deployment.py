@@ -10,13 +10,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
-from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
@@ -25,7 +22,7 @@ from msgspec.structs import replace
 
 from ..grammar.ast import Json
 from ..grammar.diagnostics import Diagnostic, render_text
-from .decided import Decided, decided
+from .blame import is_of_the_host
 from .definitions import Tools, declared
 from .deploying import Owner, Set, build, nothing, whole_path
 from .engine import Engine
@@ -33,11 +30,10 @@ from .errors import DeploymentError, InputError, StoreError
 from .files import Files
 from .loading import check_host
 from .log import DecisionLog, LogCounts
-from .logs import Logs
-from .metrics import Metrics
 from .readings import Readings
 from .settings import Settings
 from .stores._forks import watch_forks
+from .telling import Telling, say
 from .tools import own_copy, read_tools
 from .units import Unit
 from .verdict import Verdict
@@ -52,13 +48,11 @@ if TYPE_CHECKING:
     from .session import Session, Told
     from .stores import Store
 
-_log = logging.getLogger("callgate")
 Stale: TypeAlias = "tuple[datetime, str]"  # since when, and why; an error would hold what it was raised in
 _TRIES = 20  # readings of files that keep changing, before a load fails
 _QUIET = 0.1  # seconds, before there are settings
 _FIRST, _LONGEST = 1.0, 30.0  # seconds until a watch tries again what cannot be loaded
 _SETS = 8  # sets that turns may still be on
-_VARARGS = 4  # flag of the code of a function that takes any number of arguments
 
 
 class Status(Struct, frozen=True):
@@ -166,18 +160,14 @@ class Deployment:
         self._closed = False
         first = self._read(_QUIET, locked=None)
         self._store = self._opened(first.settings)
-        self._logs = logs = Logs(log)
-        self._sets: dict[str, Set] = {}
-        self._voided = 0  # how often sets that turns were on ceased to count
-        self._put(replace(first, log=logs.of(first.settings.log)), None)
         # Weak, so that a deployment that nobody holds goes at once, and its watch with it.
         me = ref(self)
-        self._metrics = Metrics(
-            log=lambda: logs.counts,
-            stale=lambda: 0.0 if (here := me()) is None else here._stale_seconds(),
+        self._telling = telling = Telling(
+            self.path, log, telemetry, lambda: 0.0 if (here := me()) is None else here._stale_seconds()
         )
-        self._telemetry = telemetry
-        self._telemetry_fails = False
+        self._sets: dict[str, Set] = {}
+        self._voided = 0  # how often sets that turns were on ceased to count
+        self._put(replace(first, log=telling.logs.of(first.settings.log)), None)
         self._watch: Watch | None = None
         self._asked = not watch  # the host settles itself whether there is one
         watch_forks(self)
@@ -294,7 +284,7 @@ class Deployment:
 
         def told(log: DecisionLog | None, *seen: Any, text: bool) -> None:
             verdict, sent, before, began, *rest = seen
-            self._tell(log, verdict, sent, before, began, model, *rest, text=text)
+            self._telling.tell(log, verdict, sent, before, began, model, *rest, text=text)
 
         voided, on = self._voided, self._set
 
@@ -324,7 +314,7 @@ class Deployment:
 
     def metrics(self) -> str:
         """The counters, in Prometheus' text format: decisions, rules, the log, loads."""
-        return self._metrics.text()
+        return self._telling.metrics.text()
 
     def _judge(
         self,
@@ -345,62 +335,14 @@ class Deployment:
         known = now.settings.model(model)
         judge = engine.check_text if text else engine.check
         verdict = judge(tool, sent, model=known, schema=schema, context=context, stop_reason=stop_reason)
-        self._tell(now.log, verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
+        tell = self._telling.tell
+        tell(now.log, verdict, tool, sent, began, model, known, None, call_id, stop_reason, text=text)
         return verdict
-
-    def _tell(
-        self,
-        log: DecisionLog | None,
-        verdict: Verdict,
-        sent: str,
-        before: object,
-        began: int,
-        model: str | None,
-        model_id: str | None,
-        session: str | None,
-        call_id: str | None,
-        stop_reason: str | None,
-        *,
-        text: bool,
-    ) -> None:
-        """A decision, to whoever counts or keeps it. `began`: of `perf_counter_ns`."""
-        seen = decided(
-            verdict,
-            sent=sent,
-            before=before,
-            micros=(perf_counter_ns() - began) / 1000,
-            model=model,
-            session=session,
-            call_id=call_id,
-            text=text,
-            stop_reason=stop_reason,
-            model_id=model_id,
-        )
-        self._metrics.decided(seen)
-        if log is not None:
-            log.put(seen)
-        if self._telemetry is not None:
-            self._tell_telemetry(self._telemetry, seen)
-
-    def _tell_telemetry(self, telemetry: Telemetry, seen: Decided) -> None:
-        """What it raises is counted, and said the first time: it costs no call its verdict."""
-        try:
-            telemetry.decided(seen)
-        except KeyboardInterrupt:  # that of the user
-            raise
-        except BaseException as error:  # not even SystemExit
-            self._metrics.untold()
-            first, self._telemetry_fails = not self._telemetry_fails, True
-            if first:
-                what = type(error).__name__
-                _say(logging.WARNING, "%s: the telemetry takes no decision: %s: %s", self.path, what, error)
-        else:
-            self._telemetry_fails = False
 
     @property
     def log_counts(self) -> LogCounts:
         """What became of the decisions that were logged: written, dropped, failed, and why."""
-        return self._logs.counts
+        return self._telling.logs.counts
 
     def _stale_seconds(self) -> float:
         stale = self._state[1]
@@ -513,7 +455,7 @@ class Deployment:
         except RuntimeError as error:  # the system has no thread left
             said = f"its files are not watched: {error}"
             if said != self._blind:
-                _say(logging.WARNING, "%s: %s", self.path, said)
+                say(logging.WARNING, "%s: %s", self.path, said)
             self._blind = said
 
     def close(self) -> None:
@@ -527,7 +469,7 @@ class Deployment:
         with self._lock:  # a load that goes on ends first
             self._ending.clear()
             self._store.close()
-            self._logs.close()
+            self._telling.logs.close()
 
     def before_fork(self) -> None:
         """Nothing has to be done before."""
@@ -567,11 +509,11 @@ class Deployment:
                 new = self._read(before.settings.quiet, locked=before.locked or None)
                 if new.settings.state != before.settings.state and not self._closed:
                     self._store = self._opened(new.settings)
-                new = replace(new, log=self._logs.of(new.settings.log))
+                new = replace(new, log=self._telling.logs.of(new.settings.log))
             except _Closed:
                 return
             except BaseException as error:  # a fault of ours must not end a watch, nor be silent
-                if _is_of_the_host(error):
+                if is_of_the_host(error):
                     raise
                 self._failed(before, stale, error)
                 return
@@ -581,19 +523,19 @@ class Deployment:
                 new = replace(new, since=before.since)
             self._put(new, None, alone=lapsed)
             self._cut = False
-            self._metrics.reloaded(True)
+            self._telling.metrics.reloaded(True)
         finally:
             self._busy = False
         # Who was told of a failure is told that it is over.
         level = logging.INFO if stale is None else logging.WARNING
-        _say(level, "%s: loaded, %s", self.path, new.engine.digest)
+        say(level, "%s: loaded, %s", self.path, new.engine.digest)
         self._warn(new, before)
 
     def _warn(self, new: Set, before: Set | None) -> None:
         """Its warnings, to the program's log, once for a set."""
         known = None if before is None else (before.engine.digest, before.said)
         if new.said and known != (new.engine.digest, new.said):
-            _say(logging.WARNING, "%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
+            say(logging.WARNING, "%s: loaded, with warnings:\n%s", self.path, "\n".join(new.said))
 
     def _failed(self, before: Set, stale: Stale | None, fault: BaseException) -> None:
         """A load failed: what was in force stays, or nothing is allowed."""
@@ -607,16 +549,16 @@ class Deployment:
         since = stale[0] if stale is not None else datetime.now(UTC)
         self._put(kept, (since, error.text), alone=kept is not before)
         self._cut = self._busy = False  # a handler of the program's log may want another load
-        self._metrics.reloaded(False)
+        self._telling.metrics.reloaded(False)
         if not known:
-            _say(logging.WARNING, "%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
+            say(logging.WARNING, "%s: cannot be loaded, %s: %s", self.path, _instead(before), error.text)
 
     def _changed(self) -> bool:
         """Is anything not as it was read? Where that cannot be told, the next load says why."""
         try:
             return not self._files.unchanged()
         except Exception as error:
-            if _is_of_the_host(error):
+            if is_of_the_host(error):
                 raise
             return True
 
@@ -638,7 +580,7 @@ class Deployment:
             try:
                 found = build(self.path, files, self._owner, self._tools, self._readings, locked)
             except BaseException as error:
-                if _is_of_the_host(error):
+                if is_of_the_host(error):
                     raise
                 found = error
             if self._ending.wait(files.until_quiet(quiet, self._quiet)):
@@ -666,31 +608,6 @@ class Deployment:
 
 class _Closed(Exception):
     """The deployment is being closed: a load has no outcome."""
-
-
-def _is_of_the_host(error: BaseException) -> bool:
-    """Does it end more than a load: is it Ctrl-C, an exit, or of a handler of a signal?
-
-    Such a handler, and nothing else, is given the very frame that it is called from.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    if isinstance(error, KeyboardInterrupt | SystemExit):
-        return True
-    for caller, called in pairwise(frame for frame, _ in walk_tb(error.__traceback__)):
-        code = called.f_code
-        many = bool(code.co_flags & _VARARGS)
-        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + many]:
-            given = called.f_locals.get(name)
-            if any(each is caller for each in (given if type(given) is tuple else (given,))):
-                return True
-    return False
-
-
-def _say(level: int, message: str, *what: object) -> None:
-    """Tell the program's log. What its filters and handlers raise is no fault of the load."""
-    with suppress(Exception, SystemExit):
-        _log.log(level, message, *what, stacklevel=2)
 
 
 def _instead(before: Set) -> str:

@@ -13,7 +13,8 @@ _MONTHS = "Jan:uary Feb:ruary Mar:ch Apr:il May: Jun:e Jul:y Aug:ust Sep:tember 
 _YEAR = "[12][0-9]{3}"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]"
-_END = r"(?![\w-])"
+_WORD = "0-9A-Za-z_"  # as ranges, which are looked up in one table
+_END = f"(?![{_WORD}-])"
 _SECONDS = ":[0-5][0-9](?:[.,][0-9]{1,9}(?![0-9A-Za-z=])|)"
 _OFFSET = "Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}"
 _ZONE = f"(?:(?:{_OFFSET}| (?:{_OFFSET})){_END}|{_END})"  # or none
@@ -89,7 +90,7 @@ def _varying() -> re.Pattern[str]:
         *_PROCESS,
         *_TEMPORARY,
     )
-    return re.compile(rf"[0-9A-FMSONJTWa-fpP/](?<![\w.-].)(?:{'|'.join(ways)}){_END}", re.ASCII)
+    return re.compile(rf"[0-9A-FMSONJTWa-fpP/](?<![{_WORD}.-].)(?:{'|'.join(ways)}){_END}", re.ASCII)
 
 
 def normalize(text: str) -> str:

@@ -215,7 +215,8 @@ class Session:
         key = _id(call_id)
         if type(ok) is not bool:
             raise InputError(f"`ok` is true or false, not `{type(ok).__name__}`")
-        _checked_result(key, value)
+        if value is not None and type(value) is not str:
+            _check_result(key, value)
         told_good = ok and not (type(value) is dict and bool(value.get("isError")))
 
         def came() -> None:
@@ -509,10 +510,8 @@ def _id(call_id: object) -> str:
     return memory.short(call_id)
 
 
-def _checked_result(call_id: str, value: object) -> None:
+def _check_result(call_id: str, value: object) -> None:
     """Raise InputError for what is no JSON value: its text could not be looked at."""
-    if value is None or type(value) is str:
-        return
     try:
         value_fault(value, Limits())
     except InputError as error:

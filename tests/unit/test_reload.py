@@ -197,7 +197,7 @@ inside, go = threading.Event(), threading.Event()
 
 def build(*given):  # a load that takes long, while a decision is being counted
     found = really(*given)
-    with engine._metrics._lock:
+    with engine._telling.metrics._lock:
         inside.set()
         go.wait()
     return found
