@@ -15,7 +15,7 @@ from .echoes import ALL, echoed, texts_of
 from .engine import Engine
 from .failures import exit_code, has_failed
 from .gatevalues import Grounding, Pending, Room
-from .grounds import Grounds
+from .grounds import Grounds, Seen
 from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
 from .remembered import Answer
@@ -41,7 +41,7 @@ def went_out(
     `room`: with too little, what is noted makes it harder to claim.
     """
     arguments = verdict.arguments
-    since, added = grounding.started(ground), 0
+    added = 0
     for name in grounds.surface(arguments):
         if len(ground.surface) < memory.SURFACE and name not in ground.surface and is_whole_name(name):
             added += len(name.encode()) + 3
@@ -49,34 +49,44 @@ def went_out(
                 ground.surface.append(name)
     part = engine.known_part(verdict.tool, arguments)
     seen = grounds.see(verdict.tool, arguments, engine.known(verdict.tool), part, cwd)
+    call.pending = pending = noted(ground, call.tool, seen, arguments, cwd, room)
+    pending.command = grounds.is_shell(verdict.tool)
+    if not seen.changes:
+        pending.exempt = grounds.is_exempt(verdict.tool)
+        pending.cleaners = grounds.cleaners(verdict.tool)
+        pending.known = memory.digest_of(verdict.tool, part) or ""
+    pending.signals = grounds.shows(verdict.tool, arguments, env)
+    pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
+
+
+def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded, room: Room) -> Pending:
+    """What is kept of a call until its result comes; what it changes is owed from now on."""
+    since = grounding.started(ground)
     named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
     if seen.changes:
         named += grounding.under(ground, named, cwd)
     fitting = max(4, room.passing // 32)
     ground.others = ground.others or (seen.changes and len(named) > fitting)
     named = named[:fitting]
-    keys = list(dict.fromkeys(key for key, _ in named))
-    call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
-    pending.command = grounds.is_shell(verdict.tool)
+    keys = [key for key, _ in named]  # of a change as often as it is begun at each
+    if not seen.changes:
+        keys = list(dict.fromkeys(keys))
+    pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
     if seen.changes:
-        grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed, room=room)
+        grounding.change_started(ground, tool, named, cwd, unnamed=seen.unnamed, room=room)
         ground.others = ground.others or len(seen.named) > memory.NAMED
     else:
         pending.relevant = grounding.touched(ground, seen.texts, cwd)
         pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
         pending.sure = seen.sure
-        pending.exempt = grounds.is_exempt(verdict.tool)
-        pending.cleaners = grounds.cleaners(verdict.tool)
-        pending.known = memory.digest_of(verdict.tool, part) or ""
         pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))
         if room.passing < _SAID and pending.said:
             pending.said = [ALL]
         if not seen.search:
             grounding.told(ground, pending.said)
-    pending.signals = grounds.shows(verdict.tool, arguments, env)
-    pending.rules = grounds.digest if pending.signals or pending.cleaners else ""
     # A signal that was asked for while something changed is of no certain state.
     pending.moves = ground.moves if ground.active == int(seen.changes) else 0
+    return pending
 
 
 def came_back(
@@ -94,6 +104,24 @@ def came_back(
         return
     if pending.rules and pending.rules != grounds.digest:  # the numbers are those of other statements
         pending.cleaners, pending.signals = grounds.cleaners(call.tool), []
+    unmoved = ground.moves == pending.moves
+    _, good, text, inner = settled(ground, call.tool, pending, value, good, grounds.clean, cwd)
+    if pending.signals and good and unmoved:
+        env = seen(Answer(good, text, inner if exit_code(value) is None and tells_end(inner) else value))
+        ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
+
+
+def settled(
+    ground: Grounding,
+    tool: str,
+    pending: Pending,
+    value: Json,
+    good: bool,
+    clean: Callable[[list[int], str], str],
+    cwd: Callable[[], Folded],
+) -> tuple[bool, bool, str, Json]:
+    """What the result of a call comes to: does it ground a claim, is it good, its text, and what it is where
+    it was told as JSON. `clean`: a text without what varies by itself, by the numbers of statements."""
     own: str | None
     outer = value
     if pending.command:
@@ -110,17 +138,15 @@ def came_back(
     )
     # What a program prints is no better than what its tool says beside it.
     good = good and (value is outer or not has_failed(outer, "", command=True))
-    unmoved = ground.moves == pending.moves
+    earned = False
     if pending.changes:
         grounding.change_ended(ground, pending.named, unnamed=pending.unnamed, ok=good)
     elif good:
         key = text if type(value) is str else result_key(value)
-        cleaned = None if key is None else grounds.clean(pending.cleaners, key)
+        cleaned = None if key is None else clean(pending.cleaners, key)
         heads = text if pending.command else plain(value) if pending.search and ground.mutations else ""
-        grounding.observed(ground, call.tool, pending, value, text, own, cleaned, cwd, heads)
-    if pending.signals and good and unmoved:
-        env = seen(Answer(good, text, value if exit_code(outer) is None and tells_end(value) else outer))
-        ground.signals.update(dict.fromkeys(grounds.shown(pending.signals, env), True))
+        earned = grounding.observed(ground, tool, pending, value, text, own, cleaned, cwd, heads)
+    return earned, good, text, value
 
 
 def is_whole_name(name: str) -> bool:

@@ -123,25 +123,9 @@ class Grounds:
         """What a call is. A tool that nothing is said of changes things. `part`: what its schema knows."""
         for name, segments in self._shells:
             if is_named(name, tool):
-                return _command(arguments, segments, cwd)
+                return command_seen(arguments, segments, cwd)
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
-        facts = arguments if type(arguments) is dict else {}
-        if not reading or self._is_listed("mutates", tool):
-            place = where(facts.items(), files=PATHS, changes=True)
-            named = _placed(written(arguments), place)
-            return Seen(True, named, (), unnamed=not named)
-        place = where(facts.items(), files=PATHS)
-        # What the tool does not know it does not look at.
-        named = _placed(written(part), place)
-        here = {key_of(".", cwd), "."}
-        asks = _asks(part)
-        search = asks and all(key_of(each.name, cwd) in here for each in named)
-        if place.unknown or place.apart:
-            search = False
-        if place.folder is not None and key_of(place.folder, cwd) not in here:
-            search = False
-        named = () if place.unknown else named
-        return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
+        return seen(arguments, part, cwd, changes=not reading or self._is_listed("mutates", tool))
 
     def is_shell(self, tool: str) -> bool:
         return any(is_named(name, tool) for name, _ in self._shells)
@@ -301,7 +285,28 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
     return here
 
 
-def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
+def seen(arguments: Json, part: Json, cwd: Folded, *, changes: bool) -> Seen:
+    """What a call is that has no command. `part`: what the tool's schema knows of the arguments."""
+    facts = arguments if type(arguments) is dict else {}
+    if changes:
+        place = where(facts.items(), files=PATHS, changes=True)
+        named = _placed(written(arguments), place)
+        return Seen(True, named, (), unnamed=not named)
+    place = where(facts.items(), files=PATHS)
+    # What the tool does not know it does not look at.
+    named = _placed(written(part), place)
+    here = {key_of(".", cwd), "."}
+    asks = _asks(part)
+    search = asks and all(key_of(each.name, cwd) in here for each in named)
+    if place.unknown or place.apart:
+        search = False
+    if place.folder is not None and key_of(place.folder, cwd) not in here:
+        search = False
+    named = () if place.unknown else named
+    return Seen(False, named, tuple(leaves(part)), True, search, asks=asks)
+
+
+def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
     from .shell import is_search, is_sure, mutates, reads, said, shows, targets
 
@@ -313,7 +318,7 @@ def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> See
     if mutates(command) or not plain:
         changed, more = targets(command)
         files = inside(place, changed)
-        named = _named(files, place)
+        named = (*_named(files, place), *_placed(written({"command": command}), place))  # a patch in it
         return Seen(True, named, files, unnamed=more or place.unknown or not plain)
     # What lies above a folder may be seen through a link.
     looked = () if place.unknown or runs_later(arguments, segments) else shows(command)

@@ -391,6 +391,24 @@ def test_a_call_that_says_very_much_shows_nothing_of_it() -> None:
     assert turn.now.owed == ("b.cfg", "a.cfg")
 
 
+def test_a_patch_in_a_command_names_its_files_and_what_it_writes() -> None:
+    turn = Turn(claim_surface=["a.cfg", "b.cfg"])
+    patch = "*** Begin Patch\n*** Update File: a.cfg\n@@\n-timeout=10\n+timeout=30\n*** End Patch"
+    turn.call("bash", {"command": f"apply_patch <<'EOF'\n{patch}\nEOF", "cwd": "."})
+    turn.read("b.cfg", "timeout=30")
+    turn.read("a.cfg", "timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read("a.cfg", "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_a_file_that_one_call_names_twice_is_changed_once() -> None:
+    turn = Turn()
+    turn.call("edit", {"paths": ["a.cfg", "./a.cfg"]})
+    turn.read()
+    assert turn.now.owed == ()
+
+
 def test_a_patch_in_a_text_that_is_written_names_nothing() -> None:
     turn = Turn()
     turn.call("write", {"path": "a.md", "content": "*** Begin Patch\n*** Update File: foo.py\n"})
