@@ -6,31 +6,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from .errors import InputError
-from .failures import has_failed
-from .gatevalues import SHIPPED, Grounding, Pending, Preset
-from .grounding import (
-    LEGAL_NEXT,
-    THRESHOLD,
-    Decision,
-    change_ended,
-    change_started,
-    finish,
-    observed,
-    reason,
-    started,
-    touched,
-)
+from .gatevalues import PLENTY, SHIPPED, Grounding, Preset
+from .gating import noted, settled
+from .grounding import LEGAL_NEXT, THRESHOLD, Decision, finish, reason, touched
 from .grounding import begin as begin_turn
+from .grounds import Seen, command_seen, seen
 from .normalizing import normalize
-from .outputs import held
-from .relevance import composed, home, key_of, short_key, touches
-from .shown import leaves, result_key, result_text, targets, written
+from .paths import Folded
+from .relevance import home
+from .shellcall import command_of
+from .shown import leaves
+from .state import digest_of
 
 ACCEPT, REJECT = "ACCEPT", "REJECT"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -42,7 +35,7 @@ class GateState(msgspec.Struct):
     """What the gate knows, in the fields of the earlier one. `cwd`: what relative paths are joined to.
 
     Raises:
-        InputError: no preset of this name, or not 1 <= refill < cap; a surface that is one text.
+            cannot be.
     """
 
     budget: int = 6
@@ -69,14 +62,9 @@ class GateState(msgspec.Struct):
 
     def __post_init__(self) -> None:
         Preset(self.cap, self.refill, self.strict_g)
-        if isinstance(self.claim_surface, str | bytes) or not isinstance(self.claim_surface, Iterable):
-            raise InputError("a claim surface is a list of names, not one text")
-        names = list(self.claim_surface)
-        if any(type(each) is not str for each in names):
-            raise InputError("a claim surface is a list of names")
-        self.claim_surface = set(names)
-        for name in ("recent_result_hashes", "novelty_exempt", "verified_signals"):
-            setattr(self, name, set(getattr(self, name)))
+        for name in ("claim_surface", "recent_result_hashes", "novelty_exempt", "verified_signals"):
+            setattr(self, name, set(_names(getattr(self, name), name)))
+        self.goal_predicates = _names(self.goal_predicates, "goal_predicates")
 
     @classmethod
     def for_model_class(
@@ -109,18 +97,30 @@ class GateState(msgspec.Struct):
         }
 
 
+def _names(given: object, what: str) -> list[str]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"`{what}` is a list of names, not one text")
+    names = list(given)
+    if any(type(each) is not str for each in names):
+        raise InputError(f"`{what}` is a list of names")
+    return names
+
+
 def classify_observation(
     tool_name: str, args: Any, result: Any, state: GateState, read_only: bool
 ) -> dict[str, bool]:
-    """Does one result ground an assertion, a completion? What it earns is kept in the state."""
-    text = result_text(result)
-    grounds = False
-    if read_only and not has_failed(result, text) and _is_relevant(tool_name, args, result, text, state):
-        clean = state.normalizers.get(tool_name, normalize)
-        key = f"{state.last_mutation_step}\0{tool_name}\0{clean(text)}"
-        grounds = tool_name in state.novelty_exempt or key not in state.recent_result_hashes
-        if tool_name not in state.novelty_exempt:
-            state.recent_result_hashes.add(key)
+    """Does one result ground an assertion, a completion? What it earns is kept in the state.
+
+    Raises:
+        InputError: the arguments or the result are no JSON value.
+    """
+    core = _core(state)
+    core.mutations = core.moves = state.last_mutation_step
+    core.anything = state.last_mutation_step or None  # what was changed is not known here
+    grounds = read_only and _came(core, tool_name, args, result, state, home(state.cwd))
+    if grounds and core.digests:  # of this result, where its tool is not exempt
+        grounds = core.digests not in state.recent_result_hashes
+        state.recent_result_hashes.add(core.digests)
     verifies = grounds and 0 < state.last_mutation_step < state.current_step
     if grounds:
         state.grounded_this_turn = True
@@ -128,18 +128,6 @@ def classify_observation(
         if verifies:
             state.last_verification_step = state.current_step
     return {"grounds_assertion": grounds, "grounds_completion": verifies}
-
-
-def _is_relevant(tool: str, args: Any, result: Any, text: str, state: GateState) -> bool:
-    cwd = home(state.cwd)
-    names = sorted(composed(each) for each in state.claim_surface)
-    extract = state.extractors.get(tool)
-    if extract is None:
-        return any(touches(each, names, cwd) for each in (*leaves(args), text))
-    found = extract(args, result)
-    listed = [found] if isinstance(found, str) else list(found or ())
-    keys = {key_of(name, cwd) for name in names}
-    return any(type(each) is str and key_of(composed(each), cwd) in keys for each in listed)
 
 
 def boundary_check(
@@ -159,7 +147,11 @@ def boundary_check(
 def turn_loop(
     script: Iterable[Mapping[str, Any]], state: GateState, verifier: Callable[..., Any] | None = None
 ) -> tuple[str | None, list[tuple[str, Any]]]:
-    """Run the steps of a turn, to the first claim that is accepted: its text, and what each step came to."""
+    """Run the steps of a turn, to the first claim that is accepted: its text, and what each step came to.
+
+    Raises:
+        InputError: something in it is no step, no claim, or no JSON value.
+    """
     core = _core(state)
     cwd = home(state.cwd)
     trace: list[tuple[str, Any]] = []
@@ -185,35 +177,76 @@ def turn_loop(
     return None, trace
 
 
-def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: Any) -> dict[str, bool]:
+def _tool_call(core: Grounding, step: Mapping[str, Any], state: GateState, cwd: Folded) -> dict[str, bool]:
     state.current_step += 1
-    tool, args = step.get("tool", ""), step.get("args")
-    text = result_text(step.get("result"))
-    ok = step.get("exit_ok", True) is not False
-    since = started(core)
-    grounds = False
-    if step.get("mutating"):
-        named = [(short_key(each.name, cwd), each) for each in written(args)]
-        change_started(core, tool if type(tool) is str else "", named, cwd, unnamed=not named)
-        change_ended(core, [key for key, _ in named], unnamed=not named, ok=ok)
+    changes, ok = bool(step.get("mutating")), step.get("exit_ok", True) is not False
+    grounds = _came(
+        core,
+        step.get("tool", ""),
+        step.get("args"),
+        step.get("result"),
+        state,
+        cwd,
+        changes=changes,
+        ok=ok,
+    )
+    if changes:
         state.last_mutation_step = state.current_step
-    else:
-        texts = tuple(leaves(args))
-        key = result_key(step.get("result"))
-        cleaned = None if key is None else state.normalizers.get(tool, normalize)(key)
-        look = Pending(
-            since,
-            named=[short_key(name, cwd) for name in targets(args)],
-            relevant=touched(core, texts, cwd),
-            exempt=tool in state.novelty_exempt,
-            known="\0".join(texts),
-        )
-        good = ok and not has_failed(step.get("result"), text)
-        result = step.get("result")
-        grounds = good and observed(core, tool, look, result, text, held(result), cleaned, lambda: cwd)
     if ok:
-        core.signals.update(dict.fromkeys(step.get("signals", ()), True))
+        core.signals.update(dict.fromkeys(_names(step.get("signals", ()), "signals"), True))
     return {"grounds_assertion": grounds, "grounds_completion": grounds and core.verified}
+
+
+def _came(
+    core: Grounding,
+    tool: str,
+    args: Any,
+    result: Any,
+    state: GateState,
+    cwd: Folded,
+    *,
+    changes: bool = False,
+    ok: bool = True,
+) -> bool:
+    """Does a call with its result ground a claim?"""
+    if type(tool) is not str:
+        raise InputError(f"the tool's name must be text, not `{type(tool).__name__}`")
+    args, result = _plain(args), _plain(result)
+    call, command = _see(tool, args, cwd, changes)
+    pending = noted(core, tool, call, args, cwd, PLENTY)
+    pending.command = command
+    pending.exempt = tool in state.novelty_exempt
+    pending.known = digest_of(tool, args) or ""
+    extract = state.extractors.get(tool)
+    if extract is not None and not changes:
+        found = extract(args, result)
+        pending.relevant = touched(core, [found] if type(found) is str else list(found or ()), cwd)
+        pending.trusted = False
+    clean = state.normalizers.get(tool, normalize)
+    return settled(core, tool, pending, result, ok, lambda _, text: clean(text), lambda: cwd)[0]
+
+
+def _see(tool: str, args: Any, cwd: Folded, changes: bool) -> tuple[Seen, bool]:
+    """What a call is, and whether it is a command. Whether it changes something, its step says."""
+    command = command_of(tool, args)
+    if command is None:
+        return seen(args, args, cwd, changes=changes), False
+    found = command_seen(*command, cwd)
+    if found.changes == changes:
+        return found, True
+    # Nobody knows what is shown by what may change something, nor what is changed by what only looks.
+    return Seen(True, (), (), unnamed=True) if changes else Seen(False, (), tuple(leaves(args))), True
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or type(value) is str:
+        return value
+    try:
+        return json.loads(json.dumps(value))
+    except Exception as error:
+        why = type(error).__name__
+        raise InputError(f"the arguments and the result of a call are JSON values or text: {why}") from None
 
 
 def _core(state: GateState) -> Grounding:

@@ -6,10 +6,13 @@ Source: `docs/grounding.md`, "What a change owes".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import join, quote
 from typing import Any
 
 from ..grammar.ast import Json, Segment
 from .selector import array_index, get
+from .shown import written
+from .whereabouts import words_of
 
 _SHELLS = frozenset({"shell", "executable", "interpreter"})
 _KNOWN_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
@@ -24,7 +27,41 @@ _CHANGING = frozenset(
 )
 _HARMLESS = frozenset({"prefix_rule", "tags", "labels"})
 _NO = ("", "false", "no", "0")
+_PLACES = ("command", "cmd")
+_WORDS = frozenset({"bash", "sh", "zsh", "dash", "shell", "terminal", "command", "cmd"})  # in a tool's name
 _LATER = frozenset({"run_in_background", "is_background", "isBackground", "background", "detach"})
+
+
+def command_of(tool: str, arguments: Json) -> tuple[dict[str, Any], tuple[Segment, ...]] | None:
+    """The command of a call of which no rule tells that it has one: arguments in which it is a text, and
+    where it stands there. Options alone are those of the program that the tool is called."""
+    shell = not _WORDS.isdisjoint(words_of(tool))
+    if type(arguments) is dict:
+        for key in _PLACES:
+            line = _line(arguments.get(key))
+            # One word may be what another tool is to do with the file beside it: `{"command": "view"}`.
+            if line is not None and (shell or (len(line.split()) > 1 and not written(arguments))):
+                return {**arguments, key: line}, (key,)
+        return None
+    if type(arguments) is str and arguments.startswith("-"):
+        arguments = f"{quote(tool)} {arguments}"
+    elif type(arguments) is list and arguments and str(arguments[0]).startswith("-"):
+        arguments = [tool, *arguments]
+    elif not shell:
+        return None
+    line = _line(arguments)
+    return None if line is None else ({"command": line}, ("command",))
+
+
+def _line(value: Any) -> str | None:
+    """A command, given as text or as the words of one, as text; None where it is none."""
+    if type(value) is str:
+        return value if value.strip() else None
+    if type(value) is not list or not all(type(each) is str for each in value):
+        return None
+    if _is_shell(value):
+        return str(value[-1])
+    return join(value) if value and len(value[0].split()) == 1 else None
 
 
 def is_plain(arguments: Json, segments: tuple[Segment, ...]) -> bool:
@@ -61,8 +98,13 @@ def _is_last(value: Any, segment: Segment) -> bool:
     """If it is a list: is what it runs a shell, which runs the item at the segment and nothing else?"""
     if type(value) is not list:
         return True
-    first = value[0] if value and type(value[0]) is str else ""
-    return first in _FIRST and value[1:-1] in _FLAGS and array_index(segment) == len(value) - 1
+    return _is_shell(value) and array_index(segment) == len(value) - 1
+
+
+def _is_shell(words: list[Any]) -> bool:
+    """Do words run a shell, and that a command?"""
+    first = words[0] if words and type(words[0]) is str else ""
+    return first in _FIRST and words[1:-1] in _FLAGS
 
 
 def _is_no(value: Any) -> bool:

@@ -108,7 +108,7 @@ def where(
             if folder and not top:
                 apart.add(f"{plain} {json.dumps(value, sort_keys=True)}")
             elif folder and not (files is not None and plain in _NAMES):
-                apart.update(f"{word} {value}" for word in _FAR.intersection(_words_of(key)))
+                apart.update(f"{word} {value}" for word in _FAR.intersection(words_of(key)))
                 if type(value) is not str:
                     return Where(unknown=True, apart="?")
                 folders.add(value.rstrip("/") if value.strip("/") else value[:1])
@@ -127,7 +127,7 @@ def where(
 
 def _places(key: str, plain: str, value: Any, changes: bool) -> Iterator[str]:
     """Which places an argument names, most often none."""
-    words = _words_of(key)
+    words = words_of(key)
     if plain in _ALONE and type(value) is str and not changes:
         yield f"{plain} {value}"
     if not words.isdisjoint(_ASIDE):
@@ -145,7 +145,8 @@ def _places(key: str, plain: str, value: Any, changes: bool) -> Iterator[str]:
         yield f"{side} {kind} {json.dumps(value, sort_keys=True)}"
 
 
-def _words_of(key: str) -> set[str]:
+def words_of(key: str) -> set[str]:
+    """The words that a name is made of, without capitals."""
     return {each.lower() for each in _WORDS.findall(key)}
 
 
