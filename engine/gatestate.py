@@ -35,6 +35,7 @@ class GateState(msgspec.Struct):
     """What the gate knows, in the fields of the earlier one. `cwd`: what relative paths are joined to.
 
     Raises:
+        InputError: no preset of this name, or not 1 <= refill < cap; names that are one text; a number that
             cannot be.
     """
 
@@ -62,6 +63,14 @@ class GateState(msgspec.Struct):
 
     def __post_init__(self) -> None:
         Preset(self.cap, self.refill, self.strict_g)
+        if type(self.budget) is not int or not 0 <= self.budget <= self.cap:
+            raise InputError("a budget is a whole number from 0 to the cap")
+        if type(self.verify_threshold) not in (int, float) or not 0 <= self.verify_threshold <= 1:
+            raise InputError("the verifier's threshold is a number from 0 to 1")
+        if type(self.current_step) is not int or type(self.last_mutation_step) is not int:
+            raise InputError("steps are whole numbers")
+        if self.cwd is not None and type(self.cwd) is not str:
+            raise InputError("the working directory is text")
         for name in ("claim_surface", "recent_result_hashes", "novelty_exempt", "verified_signals"):
             setattr(self, name, set(_names(getattr(self, name), name)))
         self.goal_predicates = _names(self.goal_predicates, "goal_predicates")

@@ -164,6 +164,11 @@ def test_the_classifier_tells_what_a_call_is_as_a_session_does() -> None:
     [
         *({name: "poll"} for name in ("goal_predicates", "novelty_exempt", "verified_signals")),
         *({name: [1]} for name in ("goal_predicates", "novelty_exempt", "recent_result_hashes")),
+        *({"verify_threshold": value} for value in (float("nan"), 2, -1, None, True)),
+        {"cwd": 5},
+        {"current_step": None},
+        {"last_mutation_step": "1"},
+        *({"budget": value} for value in (-1, 99, None, 1.5, True)),
     ],
 )
 def test_what_is_no_state_is_refused(fields: dict[str, Any]) -> None:
