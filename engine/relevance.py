@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from unicodedata import is_normalized
@@ -19,6 +19,8 @@ _PIECE = 255  # characters between blanks that are composed; sorting the marks o
 LONGEST_PATH = 4096  # characters of a path
 _SPELLING = 256  # characters by which another spelling of it may be longer
 _NAME = re.compile(r"[\w./\\~@#%+-]")
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,9}\Z")
+_PLAIN = re.compile(r"[\w.@+~/-]++")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
 # What relative paths are joined to where no working directory is known; `..` does not lead out of it.
 _NOWHERE = Folded("", "/" + "/".join(["\1"] * 64))
@@ -53,6 +55,20 @@ def short_key(name: str, cwd: Folded, place: str = "") -> str:
     key = key_of(composed(name), cwd)
     data = (f"{place}\0\0{key}" if place else key).encode("utf-8", "surrogatepass")
     return b64encode(blake2b(data, digest_size=9).digest()).decode()
+
+
+def has_ending(name: str) -> bool:
+    """Is it surely a file's name?"""
+    return _ENDING.search(name) is not None
+
+
+def files_in(texts: Iterable[str]) -> Iterator[str]:
+    """What looks like a file: a path, or a name with an ending. Linear."""
+    for text in texts:
+        for found in _PLAIN.finditer(text):
+            name = found[0]
+            if name[0] != "-" and len(name) <= _PIECE and ("/" in name[1:-1] or has_ending(name)):
+                yield name
 
 
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:
