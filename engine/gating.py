@@ -21,7 +21,7 @@ from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
 from .relevance import composed, files_in, short_key
 from .remembered import Answer
-from .shown import Written, result_key, result_text
+from .shown import result_key, result_text
 from .state import Call
 from .verdict import Verdict
 
@@ -55,10 +55,7 @@ def went_out(
     named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
     perhaps: dict[str, str] = {}
     if seen.changes:
-        known = {key for key, _ in named}
-        for each in grounding.mentioned(ground, seen.said, cwd):
-            if short_key(each, cwd) not in known:
-                named.append((short_key(each, cwd), Written(each)))
+        named += grounding.mentioned(ground, named, seen.said, cwd)
         named += grounding.under(ground, named, cwd)
         if not named and grounding.is_about_nothing(ground):
             perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}

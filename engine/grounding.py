@@ -217,14 +217,22 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     return bool(near) and any(touches(text, near, cwd) for text in kept)
 
 
-def mentioned(state: Grounding, texts: Sequence[str], cwd: Folded) -> list[str]:
-    """The files among what claims are about that a command names of which not all is known: it may change
-    them, too."""
-    whole = "\n".join(map(composed, texts))
+def mentioned(
+    state: Grounding, named: Sequence[tuple[str, Written]], texts: Sequence[str], cwd: Folded
+) -> list[tuple[str, Written]]:
+    """The files among what claims are about that a command names where not all of it is known: it may have
+    changed them. Not those that are `named` anyway."""
     known = (each for each in state.targets.values() if not each.perhaps)
-    files = [*filter(has_ending, state.surface), *_names_of(known)]
-    near = [name for name in dict.fromkeys(files) if occurs_in(whole, (name,))]
-    return [name for name in near if any(touches(text, (name,), cwd) for text in texts)]
+    files = [*filter(has_ending, state.surface), *_names_of(known)] if texts else []
+    whole = "\n".join(map(composed, texts))
+    near = [name for name in files if occurs_in(whole, (name,))]
+    found = {
+        short_key(name, cwd): Written(name)
+        for name in near
+        if any(touches(text, (name,), cwd) for text in texts)
+    }
+    keys = {key for key, _ in named}
+    return [(key, one) for key, one in found.items() if key not in keys]
 
 
 def is_about_nothing(state: Grounding) -> bool:
