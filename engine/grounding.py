@@ -24,6 +24,7 @@ from .normalizing import normalize as normalize
 from .outputs import shows_nothing, tells_no_more
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, has_ending, key_of, occurs_in, short_key, touches
+from .relevance import touched as touched_names
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
@@ -224,13 +225,7 @@ def mentioned(
     changed them. Not those that are `named` anyway."""
     known = (each for each in state.targets.values() if not each.perhaps)
     files = [*filter(has_ending, state.surface), *_names_of(known)] if texts else []
-    whole = "\n".join(map(composed, texts))
-    near = [name for name in files if occurs_in(whole, (name,))]
-    found = {
-        short_key(name, cwd): Written(name)
-        for name in near
-        if any(touches(text, (name,), cwd) for text in texts)
-    }
+    found = {short_key(name, cwd): Written(name) for name in touched_names("\n".join(texts), files, cwd)}
     keys = {key for key, _ in named}
     return [(key, one) for key, one in found.items() if key not in keys]
 
