@@ -143,6 +143,7 @@ def where(
     them only what stands beside names of files is a place. What a change builds on is none."""
     folders: set[str] = set()
     said: dict[str, _Said] = {}
+    names: list[str] = []
     todo = [_Part("", key, value) for key, value in facts if key != "_meta"]
     symbol = any("symbol" in _words_of(part.key) for part in todo)
     left = _MOST
@@ -159,7 +160,12 @@ def where(
             # What a change builds on is not where a look with the same words looks.
             base = written is not None and _place(key, plain, value, True) != _place(key, plain, value, False)
             place = f" {_mark(place, '' if base else key)}"
-        elif not part.held and key not in files:
+        elif key in files:
+            here = value if type(value) is list else [value]
+            names += [
+                f"{at} {number} {_mark('', each)}" for number, each in enumerate(here) if type(each) is str
+            ]
+        elif not part.held:
             folder = _FOLDER.fullmatch(plain) is not None and type(value) is not bool
             if folder and part.at:
                 place = f" {plain}"
@@ -173,13 +179,13 @@ def where(
         if type(value) is dict or type(value) is list:
             todo += _parts(part, at, place, files, written or frozenset())
         elif place:
-            here = said.setdefault(place, _Said({}, part.times))
-            here.texts[at] = _mark("", _text(value))
-            here.times = min(here.times, part.times)
+            one = said.setdefault(place, _Said({}, part.times))
+            one.texts[at] = _mark("", _text(value))
+            one.times = min(one.times, part.times)
     folders -= {"", "."}
     if len(folders) > 1:
         return _UNKNOWN
-    return Where(folders.pop() if folders else None, apart=_apart(said))
+    return Where(folders.pop() if folders else None, apart=_apart(said, names))
 
 
 def _parts(part: _Part, at: str, place: str, files: frozenset[str], written: frozenset[str]) -> list[_Part]:
@@ -193,22 +199,25 @@ def _parts(part: _Part, at: str, place: str, files: frozenset[str], written: fro
         inside = [(str(number), each) for number, each in enumerate(value)]
     if held or not (place or type(value) is dict):
         inside = [each for each in inside if type(each[1]) in (dict, list)]
-    if type(value) is list and not place:
-        times *= len(inside)
+    times *= len(inside) if type(value) is list else 1
     return [_Part(at, key, each, place, held, times) for key, each in inside]
 
 
-def _apart(said: dict[str, _Said]) -> str:
-    """All that is said of places, short; with where it stands, if it is not the same for all of the call."""
+def _apart(said: dict[str, _Said], names: list[str]) -> str:
+    """All that is said of places, short; with where it stands, and of which of several names of files, if it
+    is not the same for all of the call."""
     if all(place[0] == "+" for place in said):
         return ""
-    lines: list[str] = []
+    alike: list[str] = []
+    apart: list[str] = []
     for place, each in said.items():
         if len(set(each.texts.values())) == 1 and len(each.texts) >= each.times:
-            lines.append(f"{place} {min(each.texts.values())}")
+            alike.append(f"{place} {min(each.texts.values())}")
         else:
-            lines += [f"{place} {at} {text}" for at, text in each.texts.items()]
-    return _mark("", "\n".join(sorted(lines)))
+            apart += [f"{place} {at} {text}" for at, text in each.texts.items()]
+    if apart and len(names) > 1:
+        apart += names
+    return _mark("", "\n".join(sorted(alike + apart)))
 
 
 def _place(key: str, plain: str, value: Any, changes: bool) -> str:

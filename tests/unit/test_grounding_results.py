@@ -179,6 +179,10 @@ def test_a_place_beside_the_name_of_a_file_is_one_wherever_it_stands(there: Any)
     assert turn.now.owed == ()
 
 
+def named(call: dict[str, Any]) -> dict[str, Any]:
+    return call if call.keys() & {"files", "paths"} else {"path": "a.cfg", **call}
+
+
 @pytest.mark.parametrize(
     ("change", "look"),
     [
@@ -211,6 +215,14 @@ def test_a_place_beside_the_name_of_a_file_is_one_wherever_it_stands(there: Any)
             {"files": [{"path": "a.cfg", "host": "a"}, {"path": "b.cfg"}]},
             {"files": [{"path": "a.cfg"}, {"path": "b.cfg", "host": "a"}]},
         ),
+        (
+            {"files": [{"path": "a.cfg", "host": "a"}, {"path": "b.cfg", "host": "b"}]},
+            {"files": [{"path": "b.cfg", "host": "a"}, {"path": "a.cfg", "host": "b"}]},
+        ),
+        *(
+            ({"paths": ["a.cfg", "b"], "hosts": ["a", "b"]}, {"paths": each, "hosts": ["a", "b"]})
+            for each in (["b", "a.cfg"], ["a.cfg"])
+        ),
         # what a change builds on, also as a part of a place
         ({"server": {"name": "s", "snapshot": "1"}}, {"server": {"name": "s", "snapshot": "1"}}),
         *(({}, each) for each in ({"nameSpace": "x"}, {"work_space": "x"}, {"sand_boxId": "x"})),
@@ -219,8 +231,8 @@ def test_a_place_beside_the_name_of_a_file_is_one_wherever_it_stands(there: Any)
 def test_a_look_at_what_only_has_the_same_project_shows_nothing(change: Any, look: Any) -> None:
     for there in ({"project_id": "7"}, {"project_id": "7", "branch": "main"}):
         turn = a_turn()
-        turn.call("edit", {"path": "a.cfg", **there, **change})
-        turn.call("look", {"path": "a.cfg", **there, **look}, "timeout=30")
+        turn.call("edit", named({**there, **change}))
+        turn.call("look", named({**there, **look}), "timeout=30")
         assert "a.cfg" in turn.now.owed
 
 
