@@ -96,7 +96,7 @@ _LINES = frozenset(("start", "end", "line", "lines"))
 _NUMBERS = re.compile(r"[0-9]+[ :,.-]+[0-9]+")
 # A machine, in the name of a folder there.
 _FAR = frozenset(("remote", "ssh", "host", "container", "docker", "pod", "vm", "sandbox"))
-_MOST = 4_096  # values of a call that are looked through for places
+_MOST = 16_384  # values of a call that are looked through for places
 
 
 class Where(Struct, frozen=True):

@@ -141,7 +141,8 @@ def test_each_word_of_a_state_is_its_own(look: Any) -> None:
         {"changes": {"repository": "acme/app", "project": {"name": "app"}, "root": {"path_prefix": "x"}}},
         {"data": {"services": {"web": {"container_name": "web", "environment": {"DEBUG": "0"}}}}},
         *({"vars": {"region": "eu-west-1"}}, {"values": {"remote": {"autoForward": False}}}),
-        {"content": [{"cells": [{"host": "h"}]}] * 5_000},
+        {"content": [{"cells": [{"host": "h"}]}] * 20_000},
+        {"edits": [{"old_string": "a", "new_string": "timeout", "replace_all": False}] * 2_000},
         *({"_meta": {"instance": "r1"}}, {"region": {"start": 1, "end": 3}}, {"region": [1, 3]}),
         *({"pull_first": True}, {"push_to_remote": True}, {"sandbox_mode": "workspace-write"}),
         *({"symbol": "run", "namespace": "App\\Http"}, {"symbol_name": "run", "containerName": "Job"}),
@@ -255,8 +256,8 @@ def test_a_look_at_the_same_place_in_other_words_shows_it(change: Any, look: Any
 
 def test_of_too_many_places_none_is_known() -> None:
     turn = a_turn()
-    turn.call("edit", {"path": "a.cfg", "hosts": ["h"] * 5_000})
-    turn.call("look", {"path": "a.cfg", "hosts": ["h"] * 5_000}, "timeout=30")
+    turn.call("edit", {"path": "a.cfg", "hosts": ["h"] * 20_000})
+    turn.call("look", {"path": "a.cfg", "hosts": ["h"] * 20_000}, "timeout=30")
     assert turn.now.owed == ("a.cfg",)
 
 
