@@ -41,7 +41,7 @@ from .plan import is_named, matches_model
 from .relevance import composed, key_of
 from .selector import MISSING, get
 from .shellcall import beside, is_plain, runs_later
-from .shown import PATHS, Written, leaves, written
+from .shown import HELD, PATHS, Written, leaves, written
 from .tools import Tool
 from .whereabouts import Where, inside, where
 
@@ -128,7 +128,7 @@ class Grounds:
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
         facts = arguments if type(arguments) is dict else {}
         if not reading or self._is_listed("mutates", tool):
-            place = where(facts.items(), files=PATHS, changes=True)
+            place = where(facts.items(), files=PATHS, written=HELD)
             named = _placed(written(arguments), place)
             return Seen(True, named, (), unnamed=not named)
         place = where(facts.items(), files=PATHS)
