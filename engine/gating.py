@@ -6,6 +6,7 @@ Source: `docs/grounding.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 from ..grammar.ast import Json
 from . import grounding
@@ -18,11 +19,13 @@ from .gatevalues import Grounding, Pending, Room
 from .grounds import Grounds, Seen
 from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
+from .relevance import composed, files_in, short_key
 from .remembered import Answer
 from .shown import result_key, result_text
 from .state import Call
 from .verdict import Verdict
 
+_PERHAPS = 8  # files that a command may have changed which says nothing else
 _SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 
 
@@ -63,17 +66,23 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
     """What is kept of a call until its result comes; what it changes is owed from now on."""
     since = grounding.started(ground)
     named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
+    perhaps: dict[str, str] = {}
     if seen.changes:
+        named += grounding.mentioned(ground, named, seen.said, cwd)
         named += grounding.under(ground, named, cwd)
+        if not named and grounding.is_about_nothing(ground):
+            perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}
     fitting = max(4, room.passing // 32)
     ground.others = ground.others or (seen.changes and len(named) > fitting)
     named = named[:fitting]
-    keys = [key for key, _ in named]  # of a change as often as it is begun at each
+    keys = [key for key, _ in (*named, *perhaps.items())]  # of a change as often as it is begun at each
     if not seen.changes:
         keys = list(dict.fromkeys(keys))
     pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
     if seen.changes:
-        grounding.change_started(ground, tool, named, cwd, unnamed=seen.unnamed, room=room)
+        grounding.change_started(
+            ground, tool, named, cwd, unnamed=seen.unnamed, perhaps=perhaps.items(), room=room
+        )
         ground.others = ground.others or len(seen.named) > memory.NAMED
     else:
         pending.relevant = grounding.touched(ground, seen.texts, cwd)

@@ -13,7 +13,7 @@ from .errors import InputError
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import changed, displayed, searches, shown
+from .shelltargets import changed, displayed, searches, shown, unclear
 from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
 
@@ -94,6 +94,12 @@ def said(command: str) -> tuple[str, ...]:
     """
     parts = _read(command)
     return tuple(dict.fromkeys((command, *(words_of(parts) if parts is not None else ()))))
+
+
+def unknown(command: str) -> tuple[str, ...]:
+    """What a mutating command says where it may change more than `targets`. Cost: linear."""
+    parts = _read(command)
+    return (command,) if parts is None else tuple(unclear(parts))
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

@@ -69,6 +69,13 @@ def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
     return tuple(dict.fromkeys(named if folder is None else within(folder, named))), more
 
 
+def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
+    """What those commands are given that may change more than they plainly name."""
+    for part in parts:
+        if not (is_read_only(part) or all(word.text and is_name(word) for word in _changed(part))):
+            yield from _words(part)
+
+
 def _is_textless(part: Command) -> bool:
     peeled = peel(part.words)
     if peeled is None or not peeled[0]:
@@ -217,12 +224,16 @@ def searches(parts: tuple[Command, ...]) -> bool:
 def said(parts: tuple[Command, ...]) -> Iterator[str]:
     """Every text that the commands are given: words, values of options and of assignments, redirections."""
     for part in parts:
-        yield from (word.head for word in (*part.words, *part.noted))
-        yield from (value.head for _, value in part.assignments)
-        yield from (each.word.head for each in part.redirects)
+        yield from _words(part)
         command = known_command(part)
         if command is not None:
             yield from (value.head for _, value in command.arguments.options if value is not None)
+
+
+def _words(part: Command) -> Iterator[str]:
+    yield from (word.head for word in (*part.words, *part.noted))
+    yield from (value.head for _, value in part.assignments)
+    yield from (each.word.head for each in part.redirects)
 
 
 def _folder(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:

@@ -38,6 +38,11 @@ _PARTS = frozenset(
 _EVERY = ("replace_all", "replaceAll", "allow_multiple")
 _GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
 _TEXTS = _WHOLE | _PARTS | _GONE
+# What holds what is written, also as an object.
+HELD = _TEXTS | {
+    *("data", "document", "value", "values", "vars", "variables", "fields", "properties"),
+    *("set", "changes", "update", "updates", "patch"),
+}
 LINES = 16  # pieces of what was written that are kept of a target
 PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
