@@ -125,7 +125,7 @@ _NOTHING = re.compile(r"[\s\0]*+\Z")
 def _varying() -> re.Pattern[str]:
     """What varies by itself."""
     ways = (
-        f"(?<=[0-9])(?:[09][0-9][0-9](?<=[12]...)(?:{'|'.join(_AFTER_YEAR)})|x(?<=0x){_HEX}{{8}}{_LETTER}{_EDGE}"
+        f"(?<=[0-9])(?:[09][0-9][0-9](?<={_YEAR})(?:{'|'.join(_AFTER_YEAR)})|x(?<=0x){_HEX}{{8}}{_LETTER}{_EDGE}"
         f"|(?<![_-].)[0-9]?+(?:{'|'.join(_AFTER_DIGITS)}){_END})",
         rf"{_HEX}{_HEX}{{6}}(?<={_HEX}.{{7}})(?:{'|'.join(_AFTER_HEX)})",
         f"(?<![0-9a-z])(?:{'|'.join(_AFTER_CAPITAL_OR_SIGN)})",
