@@ -546,3 +546,73 @@ def test_what_was_found_may_be_called_an_error(result: Any) -> None:
     turn = Turn(RULES, tools=None)
     turn.call("look", {"path": "a.cfg"}, result)
     assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("No timeout found", "Found 0 occurrences of timeout", 'Found 2 matches for "timeout"'),
+        *('Found 1 file(s) matching "timeout"\na.cfg', "Count: 0 of timeout", "Matches: 3 (timeout)"),
+        *("Found no timeout", "Found 12 references to timeout across 3 files"),
+    ],
+)
+def test_a_search_that_counts_what_it_was_asked_for_shows_no_line(result: str) -> None:
+    for value in (result, {"output": result}):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call("search", {"path": "a.cfg", "query": "timeout"}, value)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [[], [[]], [None], ["ok"], ["done"], ["success"], ["ok", "done"], [["ok"]], '["ok"]', "[ ]"]
+)
+def test_a_list_is_judged_as_its_elements_are(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "make"}, "built")
+    turn.call("look", {"id": "a.cfg"}, result)
+    assert turn.now.owed == ("a change that named nothing",)
+    turn.call("look", {"id": "a.cfg"}, ["ok", "timeout = 30"])
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("key", ["pathInProject", "resource", "document", "id"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"status": "denied"},
+        {"status": "denied", "id": 7, "message": "The user denied reading a.cfg"},
+        {"status": "cancelled", "message": "The user denied reading a.cfg"},
+        {"status": "Canceled", "path": "a.cfg", "reason": "no"},
+    ],
+)
+def test_what_was_denied_is_no_look_under_whatever_key(key: str, result: Any) -> None:
+    for value in (result, {"structuredContent": result}):
+        turn = Turn(RULES, tools=None, claim_surface=["a.cfg"])
+        turn.call("look", {key: "a.cfg"}, value)
+        assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"id": 7, "status": "cancelled"},
+        {"order_id": "7", "status": "cancelled", "items": [], "user": "u", "address": "x"},
+    ],
+)
+def test_what_was_cancelled_may_be_the_thing_itself(result: Any) -> None:
+    turn = Turn(RULES, tools=None, claim_surface=["7"])
+    turn.call("look", {"id": "7"}, result)
+    assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize("key", ["data", "output", "result", "response", "content"])
+@pytest.mark.parametrize("inside", [{"path": "a.cfg", "size": 12}, {}, {"metadata": {"mode": "r"}}])
+def test_where_what_was_read_holds_no_text_the_others_are_none_of_it(key: str, inside: Any) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = Turn(RULES, tools=None)
+        turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+        turn.call(tool, arguments, {key: inside, "message": "timeout=30 is not in it"})
+        assert turn.now.owed == ("a.cfg",)
+        turn.call(tool, arguments, {key: {**inside, "text": "timeout=30"}})
+        assert turn.now.owed == ()
