@@ -115,7 +115,7 @@ def _only_tells(value: Any, names: Collection[str], file: bool) -> bool:
 
 
 def _holds_no_text(value: Any) -> bool:
-    """Is there a field for what was read, and no text in it? Then the other texts are none of what was read."""
+    """Is there a field for what was read, and no text in it? Then no other text is of what was read."""
     if type(value) is not dict or blocks(value) is not None:
         return False
     inside = any(type(each) in (dict, list) for key, each in value.items() if key in _HOLDS | _MAY_HOLD)

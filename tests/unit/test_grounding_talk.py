@@ -616,3 +616,9 @@ def test_where_what_was_read_holds_no_text_the_others_are_none_of_it(key: str, i
         assert turn.now.owed == ("a.cfg",)
         turn.call(tool, arguments, {key: {**inside, "text": "timeout=30"}})
         assert turn.now.owed == ()
+
+
+def test_a_failure_that_is_told_beside_an_output_without_text_is_one() -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "cat a.cfg"}, {"msg": "No results", "output": []})
+    assert not turn.accepts("assertion")
