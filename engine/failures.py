@@ -84,10 +84,11 @@ _ITEMS = 64  # of a list that are looked at
 _DEPTH = 4
 _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "denied"})
 _CANCELLED = frozenset({"cancelled", "canceled"})  # as an order may be, too
-_NAMING = frozenset({"id", "number", "key", "name"})  # of a thing
-_SAID = frozenset(
-    {"status", "message", "reason", "detail", "code", "hint", "tool"}
-)  # of a call, as of a thing
+# Keys of what a thing is called, and not a call.
+_NAMING = re.compile(
+    r"(?!(?i:request|approval|tool|call|task|session|trace|run|job))(?:id|number|key|name|\w{1,64}(?:_id|Id))"
+)
+_SAID = frozenset({"status", "message", "reason", "detail", "code", "hint", "tool"})  # of a call, too
 _FAULTS = frozenset({"error", "errors", "data", "message", "code", "error_code"})
 _KIND = frozenset({"type", "message", "code", "reason", "tool_use_id", "content"})
 
@@ -195,7 +196,7 @@ def _is_cancelled(value: dict[str, Any]) -> bool:
 
 def _is_thing(value: dict[str, Any]) -> bool:
     """Does an object hold more than what a tool says of a call?"""
-    return not _NAMING.isdisjoint(value) or len(value.keys() - _SAID) > 3
+    return any(map(_NAMING.fullmatch, value)) or len(value.keys() - _SAID) > 3
 
 
 def _is_bad_code(code: Any) -> bool:

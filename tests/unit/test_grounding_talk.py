@@ -583,6 +583,7 @@ def test_a_list_is_judged_as_its_elements_are(result: Any) -> None:
         {"status": "denied"},
         {"status": "denied", "id": 7, "message": "The user denied reading a.cfg"},
         {"status": "cancelled", "message": "The user denied reading a.cfg"},
+        {"status": "cancelled", "approval_id": 17, "requestId": "r1"},
         {"status": "Canceled", "path": "a.cfg", "reason": "no"},
     ],
 )
@@ -597,6 +598,7 @@ def test_what_was_denied_is_no_look_under_whatever_key(key: str, result: Any) ->
     "result",
     [
         {"id": 7, "status": "cancelled"},
+        {"order_id": "#W7", "status": "cancelled"},
         {"order_id": "7", "status": "cancelled", "items": [], "user": "u", "address": "x"},
     ],
 )
@@ -622,3 +624,71 @@ def test_a_failure_that_is_told_beside_an_output_without_text_is_one() -> None:
     turn = Turn(RULES, tools=None)
     turn.call("bash", {"command": "cat a.cfg"}, {"msg": "No results", "output": []})
     assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("    if user is not None:", "    if key not in seen:", "    except OSError as error:"),
+        *("    name TEXT NOT NULL,", "\treturn nil, errors.New('not found')", "  - read"),
+        *('return nil, errors.New("not found")', "RUN pip install retry and wait", "$ npm install retry"),
+        *('CMD ["./wait-for-it.sh", "db:5432"]', "Require ip 10.1.2.3", "Require all denied"),
+        *("def test_it_fails(path: Path) -> None:", 'die "it is not an absolute path"', "for text in ("),
+        *(
+            "password\trequired\tpam_permit.so",
+            "| `denied` | the model must not run |",
+            "### The bracket not closed",
+        ),
+        "before it counts; one of them may deny it, and another repair of it denies. A policy that raises",
+        "Any denial wins. Repairs of several policies must be equal in type and value. A repair is shown",
+        "A `deny` of one is an error of all: `allow` or `ask`",
+        *(
+            "schema must refuse what is there.",
+            "the variable must be set, and is ignored where it is not, and",
+        ),
+    ],
+)
+def test_code_and_pieces_of_longer_texts_are_no_talk(line: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": "grep x a.cfg"}, line)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "The requested resource requires authentication.",
+        "`a.cfg` cannot be opened: it is locked by `vim`",
+        "approval required by policy, but AskForApproval is set to Never",
+        "reading files is not allowed.",
+        "Permission to use Read(a.cfg) has been denied.",
+        "The workspace trust prompt is pending; open a.cfg after trusting the folder.",
+        "Your request has been blocked by an administrator; contact support to get access.",
+        "The file was not shown,\nsince it is restricted.",
+        "### a.cfg: access denied",
+        "| a.cfg | access denied |",
+        "$ cd /repo\n$ cat a.cfg",
+        "[[NOTE] This file read has been removed to save space in the context window.]",
+    ],
+)
+def test_a_notice_may_be_long_or_say_why(notice: str) -> None:
+    assert is_talk(notice, ("a.cfg",))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("# NOTE: keep in sync with b.py", "// NOTE: port 8080", "> **Note:** needs Python 3.12"),
+        *("warning: '#ffaa00'", '"hint": "Enter your name",', "warning: 80", "  note: pays by card"),
+    ],
+)
+def test_a_remark_of_a_file_and_a_key_are_no_aside(line: str) -> None:
+    assert not is_talk(line, ("a.cfg",))
+    assert is_talk("Note: this look found nothing", ("a.cfg",))
+
+
+@pytest.mark.parametrize("line", ["412:  type: file", "404:     read all", "503:unavailable"])
+def test_a_line_may_have_the_number_of_a_state(line: str) -> None:
+    assert not is_talk(line, ("a.cfg",))
+    assert is_talk("404: Not Found", ("a.cfg",))
