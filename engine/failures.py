@@ -64,7 +64,7 @@ _NOTHING = re.compile(
     r"|your command ran successfully and did not produce any output)?[)>\]]?[\s.]*+)\Z"
 )
 _HOW = re.compile(
-    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
+    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?|lines?)(?: found)?"
     r"|nothing (?:was )?found)[.!]?\s*+)\Z"
 )
 CODES = ("exit_code", "exitCode", "returncode", "return_code")

@@ -28,7 +28,7 @@ REFUSALS = frozenset(
 _WHY = frozenset(
     """
     access after allow allowed because before being change connected connection context device displayed
-    group host larger project prompt remote request server set tokens up user window workspace
+    group host larger project prompt remote request server set up user window workspace
     """.split()  # noqa: SIM905
 )
 # Words that a statement begins with.

@@ -39,24 +39,25 @@ _INDENTED = re.compile(r"(?: {2}|\t)\s*+[^\s(\[]")
 _TALK = frozenset(
     """
     a accessed across again all already also an and any apr are as ask asked asking at attempt aug
-    available b background bash be been begin beginning binary blank but by byte bytes call calls can
-    character characters check code command commands complete completed completion consider contain
-    contains content contents could count counts created current cwd data date dec did dir directory do
-    document does done duration each elapsed else empty end ended ends env error errors execute executed
-    execution exists exit exited false feb fetch fetched file files finished first folder for found fri
-    from gb gmt had has have help here hit hits hour hours id if image images in info information
-    instead into is isdirectory isfile it its jan jul jun kb kib kilobytes large last limit line lines
-    list listed listing load loaded mar match matched matches matching may mb megabytes message mib min
-    minute minutes modified mon more ms name named next no none note notebook nothing notice nov now
-    null number observation occurrence occurrences oct of offset ok okay on once only open opened or
-    other output outputs over own page pages pagination path paths pattern patterns pdf per permissions
-    persist persists pid please previous printed process processed produced query ran range read reading
-    reads real received refine reset result results returned returning row rows run running s sat search
-    searched sec second seconds secs see sep session sh shell show showing shown signal size skipped so
-    some specific start started status stderr stdin stdout still subsequent succeeded success successful
-    successfully summary sun symbol symbols sys system task terminal text than that the their then there
-    these this those thu time times to too took tool tools total true truncated try trying tue type
-    types unchanged undefined under updated use used user using utc variables vars via view viewed wall
+    available b background bad bash be been begin beginning beyond binary blank but by byte bytes call
+    calls can character characters check code command commands complete completed completion consider
+    contain contains content contents could count counts created current cwd data date dec did dir
+    directory do document does done duration each elapsed else empty end ended ends env error errors
+    execute executed execution exists exit exited false fault feb fetch fetched file files finished
+    first folder for found fri from gateway gb gmt had has have help here hit hits hour hours id if
+    image images in info information instead into is isdirectory isfile it its jan jul jun kb kib
+    kilobytes large last limit line lines list listed listing load loaded many mar match matched matches
+    matching may mb megabytes message mib min minute minutes modified mon more ms name named next no
+    none note notebook nothing notice nov now null number observation occurrence occurrences oct of
+    offset ok okay on once only open opened or other output outputs over own page pages pagination path
+    paths pattern patterns pdf per permissions persist persists pid please previous printed process
+    processed produced query ran range read reading reads real received refine requests reset result
+    results returned returning row rows run running s sat saved search searched sec second seconds secs
+    see segmentation sep session sh shell show showing shown signal size skipped so some specific start
+    started status stderr stdin stdout still subsequent succeeded success successful successfully
+    summary sun symbol symbols sys system task terminal text than that the their then there these this
+    those thu time times to tokens too took tool tools total true truncated try trying tue type types
+    unchanged undefined under updated use used user using utc variables vars via view viewed wall
     warning warnings was wed were when which while whitespace will with within without word words
     working written yet you your zsh
     """.split()  # noqa: SIM905
@@ -67,7 +68,7 @@ _NOUNS = frozenset(
     a an content contents data file files in line lines of page some text the this words
     """.split()  # noqa: SIM905
 )
-_ENDS = REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", "success", "successful"}
+_ENDS = REFUSALS | frozenset("completed done executed finished killed ok okay success successful".split())  # noqa: SIM905
 # Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
 OF_CALLS = frozenset(
     """

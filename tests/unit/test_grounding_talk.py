@@ -692,3 +692,18 @@ def test_a_remark_of_a_file_and_a_key_are_no_aside(line: str) -> None:
 def test_a_line_may_have_the_number_of_a_state(line: str) -> None:
     assert not is_talk(line, ("a.cfg",))
     assert is_talk("404: Not Found", ("a.cfg",))
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        *("[offset beyond end of file]", "Offset 100 is beyond the end of the file (12 lines).", "0 lines"),
+        *("File too large to read (25000 tokens). Use offset and limit.", "Output saved to /tmp/x.txt"),
+        *("429 Too Many Requests", "502 Bad Gateway", "Too many open files", "Killed", "Segmentation fault"),
+    ],
+)
+def test_more_notices_of_well_known_tools(notice: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, notice)
+    assert turn.now.owed == ("a.cfg",)
