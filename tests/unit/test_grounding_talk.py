@@ -347,6 +347,8 @@ def test_a_small_file_of_json_is_read(text: str) -> None:
             "timeout -v 1 cat a.cfg",
         ),
         *("head -n a a.cfg", "grep -A n x a.cfg", "head -n 5m a.cfg", "tail -n 99999999999 a.cfg"),
+        *("/usr/bin/time head -n 0 a.cfg", "/bin/nohup cat a.cfg", "tail -5 -q a.cfg 2>&1 | cat"),
+        *("rg '\\/' a.cfg | cat", "sed '1,2q' a.cfg | cat"),
     ],
 )
 def test_what_may_show_nothing_of_a_file_shows_no_unknown_change(command: str) -> None:
@@ -377,6 +379,7 @@ def test_a_name_with_a_number_that_is_not_known_is_none() -> None:
             "nice cat a.cfg",
             "rg '^b: \\d+' a.cfg | cat",
         ),
+        *("sed 9q a.cfg | cat", "sed -n '1,2p;9q' a.cfg | cat", "tail -5 a.cfg | cat"),
         *("awk '/b/' a.cfg | head", "timeout 9 cat a.cfg", "grep 'x (' a.cfg", "grep -F 'x (' a.cfg | cat"),
     ],
 )
