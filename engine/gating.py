@@ -140,7 +140,7 @@ def settled(
         text = value if type(value) is str else result_text(value)
         # Where nothing was changed, nothing has to be shown.
         own = held(value, asked=pending.asks) if ground.mutations else text
-    whole = value if type(value) is str else text
+    whole = value if type(value) is str else text or result_text(value)  # a failure may be told beside it
     thing = not (pending.named or pending.command)
     good = good and not has_failed(
         value, whole, many=len(pending.named) > 1, command=pending.command, thing=thing

@@ -311,14 +311,15 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
 def shows_line(text: str, names: Iterable[str], *, known: bool) -> bool:
     """Does the answer of a search show a line, and not only counts, and names of what it looked through?
 
-    `known`: it is known what has to be seen, so that words that searches use are none of theirs alone.
+    `known`: it is known what has to be seen, so that words that searches use are none of theirs alone. Beside
+    them a count says what was searched for.
     """
     tails = {tail(name) for name in names}
     for line in text.splitlines():
         here = line.strip()
         if len(here) > LONGEST_PATH:
             return True
-        if _COUNTED.fullmatch(here) is None if known else not names_only(here):
+        if _COUNTED.fullmatch(here) is None and (known or not names_only(here)):
             found = _NAMED.fullmatch(here)
             if found is None or tail(found.group(1)) not in tails:
                 return True
