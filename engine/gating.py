@@ -75,9 +75,7 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
     fitting = max(4, room.passing // 32)
     ground.others = ground.others or (seen.changes and len(named) > fitting)
     named = named[:fitting]
-    keys = [key for key, _ in (*named, *perhaps.items())]  # of a change as often as it is begun at each
-    if not seen.changes:
-        keys = list(dict.fromkeys(keys))
+    keys = list(dict.fromkeys(key for key, _ in (*named, *perhaps.items())))
     pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
     if seen.changes:
         grounding.change_started(

@@ -97,6 +97,7 @@ def change_started(
         state.running += 1
         state.unnamed = _shown_name(tool)
     lasting, passing = room.lasting, room.passing
+    begun = set[str]()  # it may name one in several spellings
     for key, one in named:
         known = state.targets.get(key)
         if known is None and (len(state.targets) >= TARGETS or lasting < 0):
@@ -113,7 +114,7 @@ def change_started(
         state.targets[key] = here = Target(
             now.name,
             None,
-            now.running + 1,
+            now.running + (key not in begun),
             False,
             now.pieces,
             sample((*now.coming, *new), LINES),
@@ -126,6 +127,7 @@ def change_started(
             now.above,
             now.cut,
         )
+        begun.add(key)
         name = 0 if known is not None or here.cut else NAME + len(here.above)
         lasting -= len(new) * (PIECE + 3) + name
         passing -= size + name

@@ -404,8 +404,11 @@ def test_a_patch_in_a_command_names_its_files_and_what_it_writes() -> None:
 
 def test_a_file_that_one_call_names_twice_is_changed_once() -> None:
     turn = Turn()
-    turn.call("edit", {"paths": ["a.cfg", "./a.cfg"]})
-    turn.read()
+    edits = [{"path": path, "newText": text} for path, text in (("a.cfg", "x=1"), ("./a.cfg", "y=2"))]
+    turn.call("edit", {"edits": edits}, "edited\nError: none")
+    turn.read(result="x=1")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="x=1\ny=2")
     assert turn.now.owed == ()
 
 
