@@ -18,6 +18,9 @@ _STATUS = re.compile(r"[0-9]+\Z")
 # `tree` takes the next words for these letters, and reads on behind them; but `-L2`, as new ones have it.
 _TREE = re.compile(r"-[A-Za-z0-9]*?(?:[IP].|L(?![0-9]*\Z))")
 _FOLDERS = ("/usr/bin/", "/bin/")
+# An archive is a file with a dot in its name, and nothing that the shell reads; or what comes in.
+_ARCHIVE = re.compile(r"(?:[^:\n]*/)?[^/:\n]*[^/:.\n]\.[^/:\n]+\Z|-\Z")
+_KEY = re.compile(r"[A-Za-z0-9-]+\.(?:.*\.)?[A-Za-z][A-Za-z0-9-]*\Z")
 # What git asks gpg for: the signature of a commit (`%G?`, `% GK`, `%+GS`), or of a tag.
 _SIGNATURE = re.compile(r"%[^A-Za-z(%]*+G|signature")
 
@@ -59,7 +62,11 @@ def known(words: Sequence[Word]) -> Known | None:
     if name == "git":
         name, rest = _git(rest)
     program = programs().get(name)
-    if program is None or program.changes or program.runner or _is_misread(program, rest):
+    if program is None:
+        return None
+    if len(rest) == 1 and rest[0].text in program.alone:
+        return Known(name, program, Arguments(((rest[0].head, None),), ()))
+    if not program.reads_only or _is_misread(program, rest):
         return None
     match program.code:
         case "echo":
@@ -69,7 +76,9 @@ def known(words: Sequence[Word]) -> Known | None:
         case "test":
             arguments = Arguments((), rest) if test_reads(name, rest) else None
         case "find":
-            arguments = Arguments((), rest) if find_reads(program.words, rest) else None
+            arguments = Arguments((), rest) if find_reads(program.words, rest, _shows_any_file) else None
+        case "tar":
+            arguments = arguments_of(program, _dashed(rest))
         case "awk":
             arguments = _awk(rest)
         case "python" if rest and rest[0].text == "-m":
@@ -79,6 +88,25 @@ def known(words: Sequence[Word]) -> Known | None:
     if arguments is None or not _fits(program, arguments):
         return None
     return Known(name, program, arguments)
+
+
+def _shows_any_file(words: Sequence[Word]) -> bool:
+    """Does a command only read a file, its last word, whatever the name?"""
+    file = Word("", Rest.WILD)
+    command = known((*words[:-1], file)) if len(words) > 1 else None
+    if command is None or not command.program.free or command.arguments.operands[-1:] != (file,):
+        return False
+    at = 0 if command.arguments.has("-e", "--regexp") else command.program.reads
+    # Else it may read what the shell itself reads.
+    return len(command.arguments.operands) > at and not (at < 0 and command.program.filter)
+
+
+def _dashed(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """`tar tfv a` as `tar -tvf a`."""
+    text = words[0].text if words else None
+    if text is None or not text.isalpha() or text.count("f") != 1:
+        return words
+    return (Word("-" + text.replace("f", "") + "f"), *words[1:])
 
 
 def _is_misread(program: Program, words: Sequence[Word]) -> bool:
@@ -94,13 +122,16 @@ def _is_misread(program: Program, words: Sequence[Word]) -> bool:
     return False
 
 
-def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
-    """Options and operands as the program reads them; None where one is not known to be harmless."""
+def arguments_of(program: Program, words: Sequence[Word], anywhere: bool = False) -> Arguments | None:
+    """Options and operands as the program reads them; None where one is not known.
+
+    `anywhere`: an option behind an operand is one, whatever the program.
+    """
     options: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
     at, ended = 0, False
     # Where the place of an operand matters, an option after one counts as an operand with some programs.
-    ordered = program.most >= 0 or bool(program.need) or program.code == "git list"
+    ordered = not anywhere and (program.most >= 0 or bool(program.need) or program.code == "git list")
 
     def value(count: int) -> Word | None:
         """The next word or words, where nobody takes one of them for an option."""
@@ -121,7 +152,7 @@ def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
             if not _is_operand(program, word):
                 return None
             operands.append(word)
-        elif (ordered or program.code == "sed") and operands:
+        elif (ordered or (program.code == "sed" and not anywhere)) and operands:
             return None  # without an option before it the first operand of `sed` is its script for some
         elif text == "--":
             ended = True
@@ -176,6 +207,8 @@ def _is_operand(program: Program, word: Word) -> bool:
 
 def _fits(program: Program, arguments: Arguments) -> bool:
     operands = arguments.operands
+    if arguments.has(*program.into, *program.edits):
+        return False
     count = sum(2 if word.rest > Rest.ONE else 1 for word in operands)
     if 0 <= program.most < count or (program.need and not arguments.has(*program.need)):
         return False
@@ -200,6 +233,16 @@ def _fits(program: Program, arguments: Arguments) -> bool:
             return count <= 1 and all(_STATUS.match(word.text or "") for word in operands)
         case "python":
             return not operands or arguments.has("-m")
+        case "tar":  # `host:a.tar` is on another machine
+            archives = [value for name, value in arguments.options if name in ("-f", "--file")]
+            return bool(archives) and all(each and _ARCHIVE.match(each.text or "") for each in archives)
+        case "binary":  # `@a` holds options
+            return bool(operands) and all(word.head[:1] not in ("", "@") for word in operands)
+        case "zgrep":  # a script, which was wrong about names of several lines
+            return all(word.text is not None and "\n" not in word.head for word in operands)
+        case "git config":
+            key = count == 1 and first is not None and _KEY.match(first)
+            return bool(key) or arguments.has("--get", "--get-all", "--get-regexp", "--list", "-l")
         case "git":
             return _formats(arguments)
         case "git reflog":
@@ -239,6 +282,8 @@ def _git(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
         else:
             break
     names = [word.text or "" for word in words[at : at + 2]]
+    if names[:1] == ["annotate"]:
+        names[0] = "blame"
     if not names or names[0].startswith("-"):
         return ("git" if at == 0 else ""), words
     if len(names) == 2 and (both := f"git {names[0]} {names[1]}") in programs():
