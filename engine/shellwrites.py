@@ -19,6 +19,8 @@ _STARTERS = frozenset(
     )
 )
 _VERSION = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*\Z")
+# No folder, and no pattern.
+_FILE = re.compile(r"[^*?\[{!]*\.[^*?\[{/.]+\Z")
 _EVALUATE = ("e", "eval", "ea", "eval-all")
 
 
@@ -76,18 +78,21 @@ def _operands(program: Program, arguments: Arguments, words: Words) -> list[Word
                 return list(words[at + 1 :])
             certain = bool(operands) and _VERSION.match(operands[0].text or "") is not None
             return operands[1:] if certain else [*operands[1:], _MORE]
+        case "files":
+            return [word if _FILE.match(word.text or "") else _MORE for word in operands]
         case first:
             return operands[int(first) :]
 
 
-def _scripted(program: Program, arguments: Arguments) -> tuple[list[Word | None], list[Word]]:
+def _scripted(program: Program, arguments: Arguments) -> tuple[list[Word], list[Word]]:
     """Its scripts, and its files. On BSD a suffix follows as a word of its own: an empty one is no file."""
     operands = [word for word in arguments.operands if word != Word("", quoted=True)]
     if program.code == "yq" and operands and operands[0].text in _EVALUATE:
         operands = operands[1:]
-    scripts = [value for name, value in arguments.options if name in ("-e", "-E", "--expression")]
+    given = (value for name, value in arguments.options if name in ("-e", "-E", "--expression"))
+    scripts = [value for value in given if value is not None]
     if program.code == "yq" or not scripts:
-        return [*operands[: program.reads]], operands[program.reads :]
+        return operands[: program.reads], operands[program.reads :]
     return scripts, operands
 
 
@@ -104,11 +109,7 @@ def _printed(program: Program, arguments: Arguments) -> list[Word]:
     """What its scripts write to by name."""
     scripts, _ = _scripted(program, arguments)
     found: list[Word] = []
-    for script in scripts or [None]:
-        text = script.text if script is not None else None
-        if program.code == "awk":
-            found += [*map(Word, awk_writes(text or "")), _MORE]
-        else:
-            files = sed_writes(text) if text is not None else None
-            found += [_MORE] if files is None else map(Word, files)
-    return found
+    for text in (script.text for script in scripts):
+        files = None if text is None else awk_writes(text) if program.code == "awk" else sed_writes(text)
+        found += [_MORE] if files is None else map(Word, files)
+    return found if scripts and program.code == "sed" else [*found, _MORE]
