@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from ..rules.programs import Program, programs
-from .shellprograms import Arguments, arguments_of, program_name
+from .shellarguments import Arguments, arguments_of
+from .shellprograms import program_name
 from .shellscripts import awk_writes, sed_writes
 from .shellwords import Rest, Word
 from .shellwrappers import Words

@@ -77,7 +77,7 @@ class Program(Struct, frozen=True):
 
     @property
     def reads_only(self) -> bool:
-        """May it be used so that it only reads, with more than one word that prints its version?"""
+        """May it only read, and not just where it prints its version?"""
         return not (self.changes or self.runner or (self.alone and not self.need))
 
 
