@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from ..rules.programs import programs
 from .shelllooks import (
     CUTTING,
     SEARCHES,
@@ -24,11 +23,11 @@ from .shelllooks import (
     recurses,
 )
 from .shellparts import is_fed, is_harmless, is_read_only, known_command
-from .shellprograms import Arguments, Known, arguments_of, program_name
+from .shellprograms import Known, program_name
 from .shellread import Command, Redirect
-from .shellscripts import sed_reads
 from .shellwords import Rest, Word
-from .shellwrappers import Words, is_locale, peel
+from .shellwrappers import is_locale, peel
+from .shellwrites import changed_by
 from .whereabouts import within
 
 _MOVES = frozenset(("cd", "pushd", "popd"))
@@ -98,57 +97,12 @@ def _changed(part: Command) -> list[Word]:
     if known_command(part) is not None:
         return [*found, _MORE] if part.noted else found
     peeled = peel(part.words)
-    return [*found, *([_MORE] if peeled is None or peeled[1] else _changed_by(peeled[0]))]
+    return [*found, *([_MORE] if peeled is None or peeled[1] else changed_by(peeled[0]))]
 
 
 def _is_file(redirect: Redirect) -> bool:
     """Does a `>&` write to a file, and not to what is open?"""
     return redirect.fd == "" and not redirect.word.head[:1].isdecimal()
-
-
-def _changed_by(words: Words) -> list[Word]:
-    """What a program that changes files names, by its row's `changes`."""
-    name, rest = program_name(words[0]), words[1:]
-    if name == "dd":
-        into = [word for word in rest if word.text is None or word.head.startswith("of=")]
-        return [Word(word.head[3:], word.rest) for word in into] or [_MORE]
-    if name == "sed":
-        name = "sed -i"
-    if name == "git" and rest:
-        name, rest = f"git {rest[0].text}", rest[1:]
-    program = programs().get(name)
-    if program is None or not program.changes:
-        return [_MORE]
-    arguments = arguments_of(program, rest)
-    if arguments is None:
-        return [_MORE]
-    operands = list(arguments.operands)
-    match program.changes:
-        case "last":
-            return operands[-1:] if len(operands) > 1 else [_MORE]
-        case "sed":
-            return _edited(arguments)
-        case "after":  # `git checkout -- f`: without the dashes it may be a branch
-            at = next((at for at, word in enumerate(rest) if word.text == "--"), len(rest))
-            return list(rest[at + 1 :]) or [_MORE]
-        case first:
-            return operands[int(first) :] or [_MORE]
-
-
-def _edited(arguments: Arguments) -> list[Word]:
-    """What `sed -i` edits. On BSD a suffix follows as a word of its own: an empty one is no file."""
-    if not arguments.has("-i", "--in-place"):
-        return [_MORE]
-    files = [word for word in arguments.operands if word != Word("", quoted=True)]
-    scripts = [value for name, value in arguments.options if name in ("-e", "--expression")]
-    if not scripts:
-        scripts, files = [*files[:1]], files[1:]
-    if not scripts or not all(each and each.text is not None and sed_reads(each.text) for each in scripts):
-        return [*files, _MORE]
-    kept = [value for name, value in arguments.options if name in ("-i", "--in-place") and value is not None]
-    if any(value.text is None or "*" in value.head or "/" in value.head for value in kept):
-        return [*files, _MORE]  # what was there before goes to a file of another name
-    return files or [_MORE]
 
 
 def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
