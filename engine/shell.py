@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 
 from .errors import InputError
+from .shellchanges import changed, named
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import changed, displayed, searches, shown
+from .shelltargets import displayed, searches, shown
 from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
 
@@ -54,7 +55,8 @@ def runs(command: str, program: str) -> bool | None:
 def targets(command: str) -> tuple[tuple[str, ...], bool]:
     """The files that a mutating command plainly names, as written, and whether it may change more."""
     parts = _read(command)
-    return ((), True) if parts is None else changed(parts)
+    certain = changed(parts) if parts is not None else None
+    return (named(command), True) if certain is None else (certain, False)
 
 
 def reads(command: str) -> tuple[str, ...]:

@@ -95,6 +95,16 @@ def read(text: str) -> tuple[Command, ...] | None:
     return tuple(reader.commands)
 
 
+def assigned(words: tuple[Word, ...]) -> tuple[tuple[tuple[str, Word], ...], tuple[Word, ...]]:
+    """The assignments before a command, and its words."""
+    found: list[tuple[str, Word]] = []
+    while len(found) < len(words) and words[len(found)].assigns:
+        word = words[len(found)]
+        name, _, value = word.head.partition("=")
+        found.append((name, Word(value, word.rest, word.quoted)))
+    return tuple(found), words[len(found) :]
+
+
 class _Reader(WordReader):
     """Collects the simple commands of a text."""
 
@@ -234,19 +244,12 @@ class _Reader(WordReader):
     def simple(self, link: str) -> None:
         words, redirects = self.words(True)
         noted = tuple(self.noted)
-        assignments: list[tuple[str, Word]] = []
-        while len(assignments) < len(words):
-            word = words[len(assignments)]
-            if not word.assigns:
-                break
-            name, _, value = word.head.partition("=")
-            assignments.append((name, Word(value, word.rest, word.quoted)))
-        rest = words[len(assignments) :]
+        assignments, rest = assigned(words)
         if not words and not redirects:
             raise Unclear
         if redirects and any(word.keyword == "[[" for word in words):
             raise Unclear  # within the condition it is an error
-        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0, noted))
+        self.commands.append(Command(rest, assignments, redirects, link, self.depth > 0, noted))
 
     def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
         """The words and redirections up to an operator; without `any_word` only redirections may come."""

@@ -34,8 +34,8 @@ _POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
 # `<1-9>` is a glob for zsh.
 REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
-_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
+ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
 
 
 class Rest(IntEnum):
@@ -124,7 +124,7 @@ class WordReader:
         if self.ahead is not None:
             word, self.ahead = self.ahead, None
             return word
-        made = _Making()
+        made = Making()
         text, start = self.text, self.at
         opened = 0
         while self.at < len(text):
@@ -166,9 +166,9 @@ class WordReader:
                 raise Unclear
         if self.at == start:
             raise Unclear
-        return made.word(_NAME.match(text, start) is not None)
+        return made.word(ASSIGNS.match(text, start) is not None)
 
-    def double(self, made: _Making) -> None:
+    def double(self, made: Making) -> None:
         made.quoted = True
         while True:
             found = _DOUBLE.match(self.text, self.at)
@@ -194,7 +194,7 @@ class WordReader:
         """An `!` that an interactive shell does not take for its history."""
         return self.text[self.at + 1 : self.at + 2] in ("", " ", "\t", "\n", "=")
 
-    def wild(self, made: _Making, start: int) -> None:
+    def wild(self, made: Making, start: int) -> None:
         """A glob or braces; but `{`, `{}`, `[` and `[[` are words like any other."""
         found = _BRACES.match(self.text, self.at)
         if found is None and self.at == start:
@@ -206,7 +206,7 @@ class WordReader:
             made.unknown(Rest.WILD)
             self.at += 1
 
-    def dollar(self, made: _Making, quoted: bool) -> None:
+    def dollar(self, made: Making, quoted: bool) -> None:
         after = self.text[self.at + 1 : self.at + 2]
         if not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
             made.quoted = True  # one text in dash, another in the others
@@ -243,7 +243,7 @@ class WordReader:
         if _JOINED.match(self.text, self.at):
             raise Unclear
 
-    def variable(self, made: _Making, name: str, quoted: bool) -> None:
+    def variable(self, made: Making, name: str, quoted: bool) -> None:
         found = self.loops.get(name)
         if found is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
@@ -269,7 +269,7 @@ class Items(Struct, frozen=True, gc=False):
             return Items(Rest.ONE, Rest.LOOSE, False)
         if most is Rest.WILD:
             return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
-        one = safe and all(_UNSPLIT.match(item.head) for item in items)
+        one = safe and all(UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
@@ -288,7 +288,7 @@ def is_safe(head: str) -> bool:
     return path == head or path[0] == "/"
 
 
-class _Making:
+class Making:
     """A word while it is read."""
 
     def __init__(self) -> None:
