@@ -12,15 +12,16 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-# Not a tab, at which a prompt completes names. A line goes on in one that is no command by itself: it is one
-# where a shell calls what stands before it an error, and reads on. (Behind a `-` zsh takes a command.)
-_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
+# Not a tab, at which a prompt completes names.
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*+")
+# A line goes on in one that is no command by itself: it is one where a shell calls what stands before it an
+# error, and reads on. (Behind a `-` zsh takes a command.)
+_CAREFUL_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
-# No text in quotes goes on in another line, either.
-_SINGLE = re.compile(r"'([^'\n]*)'")
+_SINGLE = re.compile(r"'([^']*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
 _ANSI = re.compile(r"\$'((?:[^'\\\n]|\\[abefnrtv\\\"])*)'")
-_DOUBLE = re.compile(r'[^"\\$`!\n]+')
+_DOUBLE = re.compile(r'[^"\\$`!]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 # What zsh may take for a part of the parameter before it: a subscript or modifier.
 _JOINED = re.compile(r"\[|:[a-zA-Z&]")
@@ -29,6 +30,7 @@ _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
+HISTORY = re.compile(r"![^ \t\n=]")
 _POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
@@ -79,13 +81,18 @@ class Unclear(Exception):
 class WordReader:
     """Goes once through the text.
 
+    `plain`: what some shell may call an error is unclear, so no line is run without those before it; a loop
+    over known words is read once for each of them. `values`: the variables of such loops.
     `loops`: the variables of the loops around, where their bodies begin, and what they may be.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, plain: bool) -> None:
         self.text = text
+        self.plain = plain
+        self.history = HISTORY.search(text) is not None
         self.at = 0
         self.loops: dict[str, tuple[int, Items]] = {}
+        self.values: dict[str, str] = {}
         self.ahead: Word | None = None  # the word that was looked at and not taken
         self.noted: list[Word] = []  # the words of the last comment
 
@@ -93,7 +100,7 @@ class WordReader:
         """Skip blanks, continued lines and a comment. It is only called where a word may begin."""
         if self.ahead is not None:
             return
-        found = _BLANKS.match(self.text, self.at)
+        found = (_BLANKS if self.plain else _CAREFUL_BLANKS).match(self.text, self.at)
         start = self.at
         self.at = found.end() if found is not None else self.at
         if self.text.startswith("#", self.at):
@@ -101,10 +108,20 @@ class WordReader:
                 raise Unclear
             end = self.text.find("\n", self.at)
             comment = self.text[self.at : end if end >= 0 else len(self.text)]
-            if not _COMMENT.match(comment):
+            if not _COMMENT.match(comment) or (self.plain and not self.is_alone()):
                 raise Unclear
             self.noted = [Word(each) for each in comment.split()]
             self.at += len(comment)
+
+    def is_alone(self) -> bool:
+        """Is a line of its own here, for whoever reads the comment as a command?"""
+        start = self.text.rfind("\n", 0, self.at) + 1
+        return not self.text[start : self.at].strip(" ") and self.text[start - 2 : start] != "\\\n"
+
+    def odd(self) -> None:
+        """Something that some shell may call an error."""
+        if self.plain:
+            raise Unclear
 
     def peek(self) -> Word | None:
         """The word where a command may begin, kept for who takes it; None for an operator or redirection."""
@@ -138,6 +155,7 @@ class WordReader:
                 found = _SINGLE.match(text, self.at)
                 if found is None or text[self.at - 1 : self.at] == "$":
                     raise Unclear  # the history of bash takes it for `$'…'`, which may go on behind a `\'`
+                self.lines(found[1])
                 made.quoted = True
                 made.add(found[1])
                 self.at = found.end()
@@ -173,6 +191,7 @@ class WordReader:
         while True:
             found = _DOUBLE.match(self.text, self.at)
             if found is not None:
+                self.lines(found[0])
                 made.add(found[0])
                 self.at = found.end()
             letter = self.text[self.at : self.at + 1]
@@ -190,6 +209,11 @@ class WordReader:
             else:
                 raise Unclear
 
+    def lines(self, quoted: str) -> None:
+        """A text in quotes that goes on in another line: there the history of bash may not know of them."""
+        if "\n" in quoted and (not self.plain or self.history):
+            raise Unclear
+
     def tame(self) -> bool:
         """An `!` that an interactive shell does not take for its history."""
         return self.text[self.at + 1 : self.at + 2] in ("", " ", "\t", "\n", "=")
@@ -200,9 +224,13 @@ class WordReader:
         if found is None and self.at == start:
             found = _BRACKETS.match(self.text, self.at)
         if found is not None:
+            if found[0] not in ("{}", "["):
+                self.odd()
             made.add(found[0])
             self.at = found.end()
         else:
+            if self.text[self.at] in "{[":
+                self.odd()
             made.unknown(Rest.WILD)
             self.at += 1
 
@@ -244,6 +272,11 @@ class WordReader:
             raise Unclear
 
     def variable(self, made: Making, name: str, quoted: bool) -> None:
+        value = self.values.get(name)
+        if value is not None and (quoted or UNSPLIT.match(value)):
+            made.quoted = True
+            made.add(value)
+            return
         found = self.loops.get(name)
         if found is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)

@@ -441,10 +441,8 @@ def test_what_is_a_line_by_itself_is_no_part_of_a_word_or_command() -> None:
         f"time -p || cat {more}",
         f"if time | ls; then ls; fi; echo {more}",
         f"ls &>>/dev/null; echo {more}",
-        'echo "a\ntouch f"',
         "echo $'a\ntouch f\n'",
         "cat 2>&1</dev/null \\\n touch f",
-        "cat a \\\n'touch' f",
         f"! cat {more}",
         f"[[ -f a ]] && cat {more}",
         f"[[ ! a = b* ]]; cat {more} 2>&1",
@@ -641,9 +639,9 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
     # What some shell calls an error in a later line leaves the old value to the lines behind it.
     all_mutate(
         "for x in a; do ls |& cat\nsort $x a\ndone",
-        'for x in a; do\n sort "$x"\ndone',
-        "for x in a; do for y in b\ndo sort $x; done\ndone",
-        "for x in a; do ls \\\n | sort $x; done",
+        'for x in a; do [[ y ]]\n sort "$x"\ndone',
+        "for x in a; do for y in b\ndo ! sort $x; done\ndone",
+        "for x in a; do (ls) \\\n | sort $x; done",
         "for x in a\ndo for x in -of; do ls; done; sort $x; done",
     )
     none_mutates(
@@ -653,6 +651,44 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
         "for x in a\ndo stat $x\ndone",  # without its beginning the second line is an error everywhere
         "if ls\nthen\n for x in a; do stat $x; done\nfi",
     )
+
+
+def test_lines_that_no_shell_takes_for_an_error_are_read_together() -> None:
+    none_mutates(
+        'for f in a b; do\n  cat "$f"\ndone\nls',
+        'for f in a b\ndo\n  wc -l ./$f\n  grep x -- "src/$f" | head -n 3\ndone\nls',
+        'for i in 1 2; do sed -n "${i}p" a; done',
+        "cat a.py | \\\n  grep x",
+        "cat a |\n grep x\nls",
+        "ls && \\\n pwd",
+        "grep -rn --include='*.py' \\\n foo src\nls",
+        "awk '\n{print $1}\n' f\nls",
+        "jq '\n.a\n' f",
+        'echo "a\ntouch f"',
+        "cat a \\\n'touch' f",
+        "find . \\\n -name x | \\\n sort",
+        "if [ -f a ]\nthen\n  # see\n  cat a\nfi 2>/dev/null\nls",
+        "for d in a b; do for f in c d; do\n cat $d/$f\ndone\ndone",
+    )
+    all_mutate(
+        "for x in -of; do\n sort a $x\ndone",
+        "for x in a; do\n $x\ndone",
+        'for x in a; do\n head -c 6 "$y"\ndone\nls',
+        "for x in a /dev/stdin; do\n head -c 6 $x\ndone\nls",
+        "for x in a; do\n sort $x; done; head -c 6 $x\nls",
+        "for x in 'a -of'; do\n sort $x\ndone",
+        "for x in a # b\ndo\n sort $x\ndone",
+        "for x in a; do\n if ls; then ls; fi # b\n sort $x\ndone",
+        "ls | # a\nhead -c 6\nls",
+        "ls | (\nhead -c 6)\nls",
+        "cat a 2>&1</dev/null | \\\n head -c 6\nls",
+        "awk '\n!x' a",
+        "echo 'a\nb' '!x'",
+        "cat a \\\n # b\nls",
+    )
+    # Read once for each value, within bounds.
+    many = " ".join(map(str, range(2_000)))
+    all_mutate(f"for x in {many[:900]}; do\n{'cat $x;' * 130}\n{'cat $x;' * 130}\ndone")
 
 
 def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
@@ -707,7 +743,7 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
 def test_what_reads_on_in_less_plain_ways_mutates() -> None:
     lines = (
         *("cmp -n 6 a", "head -c 6 /dev/stdi?", "head -c 6 {-,a}", 'head -c 6 "/dev/stdin$unset"', "rg -q :"),
-        *("for x in -; do head -c 6 -- $x; done", 'for x in a\ndo\nhead -c 6 "$x"\ndone', "jq -n input"),
+        *("for x in -; do head -c 6 -- $x; done", 'for x in a\ndo\n{ head -c 6 "$x"; }\ndone', "jq -n input"),
         *(
             "jq --args . a",
             "jq --slurpfile x /dev/stdin . a",
@@ -751,6 +787,7 @@ def test_what_reads_on_in_less_plain_ways_mutates() -> None:
         *("head -c 6 /proc/self/fd/0", "head -c 6 ~/../dev/fd/a", "grep -f - a", "du -X-", "cat ../dev/a"),
     )
     all_mutate(*(f"{each}\necho 'touch f #'" for each in lines))
+    none_mutates("cat a\necho ---\ncat b", "ls\nprintf '---\\n'\nprintf '%s\\n' ---\nls", "echo -\nls")
     none_mutates("diff a b\nls", "stat *.py\nls", "jq . a\nls", "awk 1 a\nls", "head -n 5 a b\nls", "jq -n 1")
     none_mutates("ls\ngit status\nls", "git --no-pager log\nls", "git log | head -n 3\nls", "ls\ngit log")
 
@@ -999,6 +1036,9 @@ def test_which_program_runs(command: str, program: str, answer: bool | None) -> 
         ("touch a; cd x; ls", ("a",)),
         ("cd /repo && sed -i s/a/b/ f && touch ~/x /y", ("/repo/f", "~/x", "/y")),
         ("cd /repo && cat a | tee f", ("/repo/f",)),
+        ('for f in app.cfg b; do\n  sed -i s/a/b/ "$f"\ndone', ("app.cfg", "b")),
+        ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg", ("app.cfg",)),
+        ("echo 'a\n> x' \"b\n> y\" > f", ("f",)),
     ],
 )
 def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> None:
@@ -1075,7 +1115,7 @@ def test_what_a_mutating_command_names_when_it_may_change_more(command: str, nam
         ("case a in\n  # one\n  a)\n    echo > f\n    ;;\nesac\n> g", ("f", "g")),
         ("sed -i s/a/b/ f &", ("f",)),
         ("cd /x && sed -i s/a/b/ f & echo > g", ("/x/f", "g")),
-        ('for f in app.cfg b; do sed -i s/a/b/ "$f"; done', ("app.cfg", "b")),
+        ('for f in app.cfg b; do ! sed -i s/a/b/ "$f"; done', ("app.cfg", "b")),
         (
             "for d in x y\ndo (cd $d && for f in 1 2; do echo > $f.c; done); done; > z",
             ("x/1.c", "x/2.c", "y/1.c", "y/2.c", "z"),
@@ -1083,13 +1123,13 @@ def test_what_a_mutating_command_names_when_it_may_change_more(command: str, nam
         ("for f in a $x; do truncate $f b; done", ("b",)),
         ("for f; do truncate $f; done > g", ("g",)),
         ("while read x; do echo $x; done < a > f", ("f",)),
-        ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg", ("app.cfg",)),
+        ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg &", ("app.cfg",)),
         ("f() { echo > g; }; f", ("g",)),
         ("function f { echo > g\n}", ("g",)),
         ("[[ a > b ]] && (( 1 > 2 )) || echo > f", ("f",)),
         ("for ((i=0; i>3; i++)); do echo > f; done", ("f",)),
         ("# it's\necho \\> x # > y\n> f", ("f",)),
-        ("echo 'a\n> x' \"b\n> y\" > f", ("f",)),
+        ("echo 'a\n> x' \"b\n> y\" > f &", ("f",)),
         ("\techo >f\t2>&1", ("f",)),
         ("make {fd}> f 10>g &> h >| i", ("f", "g", "h", "i")),
         ("diff <(sort a) >(tee f)", ("f",)),
