@@ -2,7 +2,8 @@
 
 Pipelines, `&&`, `||`, `;`, redirections, groups, subshells, `if`, `while`, `until` and `for … in …`. Unclear,
 so never read: here-documents, background jobs, functions, `case`, arithmetic, arrays. bash, dash and zsh read
-what is read here in one way, or call it an error.
+what is read here in one way, or call it an error. A text that none of them calls one is `plain`, which is tried
+first: else each line may be run without those before it.
 
 Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s, 100 kB of here-documents
 7 s), mends errors, and reads `a\\⏎b` as two words where bash reads one; `bashlex` is under the GPL.

@@ -34,6 +34,13 @@ HISTORY = re.compile(r"![^ \t\n=]")
 _POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
+_SAID = r"[\w #./:,+@%=?*~^\[\]-]|[^\x00-\x7f]"
+_PLAIN_REMARK = re.compile(rf"#(?:{_SAID})*+\Z")
+# Parentheses may be an error there, or a glob; not `*(…)`, which can run something, and no function's `()`.
+_REMARK = re.compile(
+    rf"#(?:{_SAID}|['\"]|(?<= )\((?=\w)[\w ./:,+@%=-]*+\)(?=[ .,:]|\Z)|(?<=[0-9])\)(?= ))*+\Z"
+)
+_SHEBANG = re.compile(r"#![\w/. -]++\Z")
 # `<1-9>` is a glob for zsh.
 REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
@@ -108,7 +115,9 @@ class WordReader:
                 raise Unclear
             end = self.text.find("\n", self.at)
             comment = self.text[self.at : end if end >= 0 else len(self.text)]
-            if not _COMMENT.match(comment) or (self.plain and not self.is_alone()):
+            if not (
+                self.is_remark(comment) if self.is_alone() else _COMMENT.match(comment) and not self.plain
+            ):
                 raise Unclear
             self.noted = [Word(each) for each in comment.split()]
             self.at += len(comment)
@@ -117,6 +126,17 @@ class WordReader:
         """Is a line of its own here, for whoever reads the comment as a command?"""
         start = self.text.rfind("\n", 0, self.at) + 1
         return not self.text[start : self.at].strip(" ") and self.text[start - 2 : start] != "\\\n"
+
+    def is_remark(self, comment: str) -> bool:
+        """Is a comment in a line of its own no more to zsh than a command `#` and its words, or an error?"""
+        if self.at == 0 and _SHEBANG.match(comment):
+            return True
+        if self.plain or not _REMARK.match(comment):
+            return _PLAIN_REMARK.match(comment) is not None
+        single, double = comment.count("'"), comment.count('"')
+        if single % 2 and "'" in self.text[self.at + len(comment) :]:
+            return False  # for zsh the quotes go on up to there
+        return double % 2 == 0 and not (single and double)
 
     def odd(self) -> None:
         """Something that some shell may call an error."""
@@ -282,7 +302,7 @@ class WordReader:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
             return
         begun, items = found
-        if self.text.find("\n", begun, self.at) >= 0:
+        if not self.plain and self.text.find("\n", begun, self.at) >= 0:
             items = _OLD
         made.unknown(items.quoted if quoted else items.bare, items.safe)
 

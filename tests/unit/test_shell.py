@@ -523,6 +523,33 @@ def test_a_comment_is_read_as_words_too() -> None:
     none_mutates(
         "cat a # note: see b.cfg, or c/d", "# only this\nuniq a", "uniq a; # x", "git status # now", "ls #x"
     )
+    # In a line of its own it is a command `#`, or an error.
+    remarks = (
+        "what is here?",
+        "it's",
+        "1) look",
+        "list (all)",
+        "a = b",
+        'the "x"',
+        "a 'b' *",
+        "a — b",
+        "[x] ~",
+    )
+    none_mutates(*(f"# {each}\nls" for each in remarks), "#!/bin/bash\nls", "ls\n  # why?\ncat a")
+    none_mutates("for f in a; do\n  # why?\n  sort $f\ndone")
+    all_mutate(
+        *("# it's\necho ';touch f;'", "# list ()\nls", "# *(e:x:)\nls", "# a (b)(c)\nls", "# a; touch x\nls"),
+        *(
+            "# `x`\nls",
+            "# $x\nls",
+            "# {a}\nls",
+            "# a \\\ntouch x",
+            "ls # why?",
+            "ls\n#!/bin/bash",
+            '# a"b\nls',
+        ),
+        *("for f in a; do\n # it's\n sort $f\ndone", "ls \\\n# why?\n"),
+    )
     none_mutates("if true # yes\nthen cat a; fi # done", 'for f in a b # no\ndo stat "$f"; done')
     assert runs("pytest # --co", "pytest") is None
     assert shows("cat a # b") == ()
@@ -669,6 +696,7 @@ def test_lines_that_no_shell_takes_for_an_error_are_read_together() -> None:
         "find . \\\n -name x | \\\n sort",
         "if [ -f a ]\nthen\n  # see\n  cat a\nfi 2>/dev/null\nls",
         "for d in a b; do for f in c d; do\n cat $d/$f\ndone\ndone",
+        'for f in *.py; do\n find "$f" -name x\ndone',
     )
     all_mutate(
         "for x in -of; do\n sort a $x\ndone",
