@@ -32,8 +32,10 @@ def mutates(command: str) -> bool:
     if "\n" not in command.strip():
         return False
     # Where a line is an error for a shell, the next one reads what the shell itself reads.
-    piped = all(part.plain for part in parts) or _HANGING.search(command) is None
+    piped = all(part.line >= 0 for part in parts) or _HANGING.search(command) is None
     for part, after in zip(parts, (*parts, None)[1:], strict=True):
+        if part.line == parts[-1].line >= 0:
+            break  # nothing stands behind it
         seen = after is not None and (after.link not in ("|", "|&") or not piped)
         if takes_input(part, piped) or (seen and is_paged(part)):
             return True

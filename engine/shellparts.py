@@ -85,7 +85,7 @@ def takes_input(part: Command, piped: bool) -> bool:
     known = all(word.text is not None and not word.counted for word in part.words)
     if not known or not all(map(_is_file, (*files, *given))) or any(each.operator == "<&" for each in into):
         return True
-    if (piped and (part.plain or not part.nested) and part.link in ("|", "|&")) or given or spoken:
+    if (piped and (part.line >= 0 or not part.nested) and part.link in ("|", "|&")) or given or spoken:
         return False
     if program.code == "awk":
         files = tuple(word for word in files if "=" not in word.head)

@@ -2,8 +2,8 @@
 
 Pipelines, `&&`, `||`, `;`, redirections, groups, subshells, `if`, `while`, `until` and `for … in …`. Unclear,
 so never read: here-documents, background jobs, functions, `case`, arithmetic, arrays. bash, dash and zsh read
-what is read here in one way, or call it an error. A text that none of them calls one is `plain`, which is tried
-first: else each line may be run without those before it.
+what is read here in one way, or call it an error. A text that none of them calls one is `plain`, which is
+tried first: else each line may be run without those before it.
 
 Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s, 100 kB of here-documents
 7 s), mends errors, and reads `a\\⏎b` as two words where bash reads one; `bashlex` is under the GPL.
@@ -64,7 +64,7 @@ class Command(Struct, frozen=True, gc=False):
 
     `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
     `noted`: the words of the comment behind it, which a shell without comments gives to the program.
-    `plain`: no shell calls anything in the whole text an error.
+    `line`: of which line of a plain text it is, whole loops counted as one; -1 where the text is none.
     """
 
     words: tuple[Word, ...]
@@ -73,7 +73,7 @@ class Command(Struct, frozen=True, gc=False):
     link: str
     nested: bool
     noted: tuple[Word, ...] = ()
-    plain: bool = False
+    line: int = -1
 
 
 @lru_cache(8)  # of one call several things are asked
@@ -122,6 +122,7 @@ class _Reader(WordReader):
         super().__init__(text, plain)
         self.again = LONGEST  # how much may be read once more
         self.depth = 0
+        self.line = 0 if plain else -1
         self.commands: list[Command] = []
 
     def script(self, until: frozenset[str], link: str) -> str:
@@ -137,6 +138,8 @@ class _Reader(WordReader):
             self.chain(link if first else ";")
             first = False
             operator = self.operator()
+            if operator == "\n" and self.plain and not until:
+                self.line += 1
             if operator not in (";", "\n"):
                 if operator == ")" and ")" in until:
                     return ")"
@@ -239,7 +242,7 @@ class _Reader(WordReader):
                 self.script(frozenset(("done",)), ";")
         _, redirects = self.words()
         if redirects:
-            self.commands.append(Command((), (), redirects, ";", True, (), self.plain))
+            self.commands.append(Command((), (), redirects, ";", True, (), self.line))
         self.depth -= 1
 
     def loop(self, link: str) -> None:
@@ -282,7 +285,7 @@ class _Reader(WordReader):
             self.odd()
         if redirects and any(word.keyword == "[[" for word in words):
             raise Unclear  # within the condition it is an error
-        self.commands.append(Command(rest, assignments, redirects, link, self.depth > 0, noted, self.plain))
+        self.commands.append(Command(rest, assignments, redirects, link, self.depth > 0, noted, self.line))
 
     def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
         """The words and redirections up to an operator; without `any_word` only redirections may come."""

@@ -446,7 +446,7 @@ def test_what_is_a_line_by_itself_is_no_part_of_a_word_or_command() -> None:
         f"! cat {more}",
         f"[[ -f a ]] && cat {more}",
         f"[[ ! a = b* ]]; cat {more} 2>&1",
-        f"ls | cat {more}",
+        f"(ls) | cat {more}",
     )
     none_mutates("cat a \\\n  -n", "cat a \\\n  | sort \\\n | uniq -c", "ls a \\\n && cat a", "ls\ncat a")
     all_mutate(
@@ -654,10 +654,10 @@ def test_a_line_that_goes_on_with_a_dash_alone_mutates() -> None:
     # zsh takes it for a word before a command.
     all_mutate(
         "LANG=C time ls | cat \\\n - touch f",
-        "cat a \\\n -",
-        "cat \\\n  -\\\n -n",
-        "cat \\\n -''",
-        "cat \\\n -|cat",
+        "{ cat a \\\n -; }",
+        "{ cat \\\n  -\\\n -n; }",
+        "{ cat \\\n -''; }",
+        "{ cat \\\n -|cat; }",
     )
     none_mutates("cat a \\\n  -n", "cat a \\\n  --number")
 
@@ -696,12 +696,14 @@ def test_lines_that_no_shell_takes_for_an_error_are_read_together() -> None:
         "find . \\\n -name x | \\\n sort",
         "if [ -f a ]\nthen\n  # see\n  cat a\nfi 2>/dev/null\nls",
         "for d in a b; do for f in c d; do\n cat $d/$f\ndone\ndone",
-        'for f in *.py; do\n find "$f" -name x\ndone',
+        'for f in src/*; do\n find "$f" -name x\n wc -l "$f"\ndone',
+        "ls\n\nrg x; git log && git diff\n",
     )
     all_mutate(
         "for x in -of; do\n sort a $x\ndone",
         "for x in a; do\n $x\ndone",
         'for x in a; do\n head -c 6 "$y"\ndone\nls',
+        'for f in src/*; do\n wc -l "$f"\ndone\nls',
         "for x in a /dev/stdin; do\n head -c 6 $x\ndone\nls",
         "for x in a; do\n sort $x; done; head -c 6 $x\nls",
         "for x in 'a -of'; do\n sort $x\ndone",
