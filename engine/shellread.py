@@ -153,6 +153,8 @@ class _Reader(WordReader):
         if self.at == len(self.text):
             if until:
                 raise Unclear
+            if self.text.rstrip(" ").endswith("\\\n"):
+                self.odd()  # what comes next would belong to it
             return ""
         if self.text[self.at] == ")":
             if ")" not in until:

@@ -710,6 +710,7 @@ def test_lines_that_no_shell_takes_for_an_error_are_read_together() -> None:
         "for x in a # b\ndo\n sort $x\ndone",
         "for x in a; do\n if ls; then ls; fi # b\n sort $x\ndone",
         "ls | # a\nhead -c 6\nls",
+        "cat a \\\n",
         "ls | (\nhead -c 6)\nls",
         "cat a 2>&1</dev/null | \\\n head -c 6\nls",
         "awk '\n!x' a",
