@@ -18,7 +18,7 @@ from .whereabouts import within
 
 # They write no text that could be read after them.
 _TEXTLESS = frozenset(("rm", "rmdir", "unlink", "mkdir", "touch", "chmod", "chown", "chgrp", "git rm"))
-_SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z")
+_SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z|/dev/")
 _MORE = Word("", Rest.LOOSE)
 
 
@@ -34,7 +34,7 @@ def changed(parts: tuple[Command, ...]) -> tuple[str, ...] | None:
             continue
         words = _changed(part)
         names = [word.text for word in words if word.text and is_name(word)]
-        if lost or len(names) < len(words):
+        if lost or len(names) < len(words) or any(name.startswith("/dev/") for name in names):
             return None
         if folder is not None and (left or not is_fixed(folder) or any(map(goes_up, names))):
             return None
@@ -45,8 +45,8 @@ def changed(parts: tuple[Command, ...]) -> tuple[str, ...] | None:
 def named(text: str) -> tuple[str, ...]:
     """The files whose text a command changes, as far as it names them plainly; it may change more.
 
-    None right below `/tmp`: what is gone, new and empty, or thrown away cannot be looked at, and some look
-    is owed in any case.
+    None right below `/tmp`, and no device: what is gone, new and empty, or thrown away cannot be looked at,
+    and some look is owed in any case.
     """
     names: dict[str, None] = {}
     for part, folder in ((each.command, each.folder) for each in outline(text)):

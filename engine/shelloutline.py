@@ -322,7 +322,7 @@ def _script(words: Words) -> str | None:
 
 def _moved(folder: str | None, words: tuple[Word, ...]) -> str | None:
     """The folder behind a `cd`."""
-    where = words[1].text if len(words) == 2 and words[0].text == "cd" else None
+    where = words[1].text if len(words) == 2 and words[0].text in ("cd", "pushd") else None
     if not where or where[0] in "-+" or words[1].counted:
         return None
     if folder is None and where[0] not in "/~":

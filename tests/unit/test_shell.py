@@ -1171,6 +1171,8 @@ def test_what_a_mutating_command_names_when_it_may_change_more(command: str, nam
         ("x=$(cd y && pwd); echo > f", ("f",)),
         ("F=a.cfg; cat > $F <<EOF\nx\nEOF", ("a.cfg",)),
         ("if x; then F=a; else F=b; fi; echo > $F", ()),
+        ("pushd x && echo > f", ("x/f",)),
+        ("echo x > /dev/stderr; echo y | tee /dev/tty f", ("f",)),
         ("env A=1 sed -i s/a/b/ f", ("f",)),
         ("sudo -u bob sed -i s/a/b/ f", ("f",)),
         ("echo x | sudo -ES tee -a f", ("f",)),
