@@ -14,7 +14,7 @@ from msgspec import Struct
 from .shellprograms import program_name
 from .shellread import LONGEST, Command, Redirect, assigned
 from .shellrough import DEEPEST, RoughReader
-from .shellwords import Rest, Unclear, Word
+from .shellwords import Rest, Unclear, Word, value_of
 from .shellwrappers import MOST, Words
 from .whereabouts import within
 
@@ -204,7 +204,8 @@ class _Outline(RoughReader):
         if any(word.text in MOVES for word in rest):
             self.folder = _moved(folder, rest)
         for name, value in () if rest else assignments:
-            self.known[name] = value.text if self.known.get(name, value.text) == value.text else None
+            text = value_of(value)
+            self.known[name] = text if self.known.get(name, text) == text else None
 
     def inner(self, text: str) -> None:
         """The commands of a text that a shell is given."""
@@ -233,7 +234,7 @@ class _Outline(RoughReader):
             if self.at == len(self.text) or _OPERATOR.match(self.text, self.at):
                 break
             word = self.word()
-            certain = certain and word.text is not None
+            certain = certain and value_of(word) is not None
             values.append(word.head)
         return _Loop(name, values[::-1] if certain else [], 0)
 

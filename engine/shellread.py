@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from .shellwords import HISTORY, REDIRECT, Items, Rest, Unclear, Word, WordReader
+from .shellwords import HISTORY, REDIRECT, Items, Rest, Unclear, Word, WordReader, value_of
 
 LONGEST = 32_768  # code points; some tenths of a second at worst
 LONGEST_LINE = (
@@ -263,7 +263,7 @@ class _Reader(WordReader):
             self.odd()
         start = self.at
         self.loops[name] = (start, Items.of((*items, *self.noted)))
-        texts = [word.text for word in items] if self.plain else []
+        texts = [value_of(word) for word in items] if self.plain else []
         for text in texts if None not in texts else []:
             self.values[name] = text or ""
             self.at = start

@@ -21,7 +21,6 @@ _BACK = re.compile(r"`(?:[^`\\]|\\.)*+`", re.DOTALL)
 _NAMED = re.compile(r"\$(?:(\w++)|\{(\w++)\})", re.ASCII)
 _SPECIAL = re.compile(r"\$[@*#?$!-]")
 _PARENTHESIS = re.compile(r"[()]")
-_LONGEST_VALUE = 256  # of a variable; a longer one is no file's name
 DEEPEST = 32
 
 
@@ -133,7 +132,7 @@ class RoughReader(ABC):
         elif (found := _NAMED.match(self.text, self.at)) is not None:
             self.at = found.end()
             value = self.known.get(found[1] or found[2])
-            if value is not None and len(value) <= _LONGEST_VALUE and (quoted or UNSPLIT.match(value)):
+            if value is not None and (quoted or UNSPLIT.match(value)):
                 made.add(value)
             else:
                 made.unknown(rest)

@@ -45,6 +45,7 @@ _SHEBANG = re.compile(r"#![\w/. -]++\Z")
 REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
 ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
+_LONGEST_VALUE = 256
 
 
 class Rest(IntEnum):
@@ -328,6 +329,11 @@ class Items(Struct, frozen=True, gc=False):
 
 # In a later line: where a shell calls one between an error, there is no loop, and the value is older.
 _OLD = Items(Rest.WILD, Rest.LOOSE, False)
+
+
+def value_of(word: Word) -> str | None:
+    """What a variable is that is given this word, None where that is not known, or too long to be a name."""
+    return None if word.counted or len(word.head) > _LONGEST_VALUE else word.text
 
 
 def is_safe(head: str) -> bool:

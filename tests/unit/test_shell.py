@@ -1109,6 +1109,7 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("command cd x && truncate a", ("x/a",)),
         ("truncate 'a", ()),
         ("cd /x && ls || true && truncate a", ("/x/a",)),
+        ("for x in $?; do truncate a$x; done; for x in $#\ndo truncate b$x; done", ()),
         ("rm -rf build && npm run build", ()),
         ("mkdir -p dist; touch .env; chmod +x run.sh && ./run.sh", ()),
         ("cd /repo && git rm -q a && sed -i s/a/b/ f && npm ci", ("/repo/f",)),
@@ -1443,6 +1444,17 @@ def test_the_cost_is_linear(part: str) -> None:
         answers = (mutates(text), shows(text), said(text), runs(text, "pytest"))
         assert len(answers) == 4
     assert time.process_time() - begun < 10
+
+
+def test_what_loops_and_variables_multiply_is_bounded() -> None:
+    eight = " ".join("abcdefgh")
+    loops = "".join(f"for {each} in {eight}; do\n" for each in eight.split()) + "cat $a$h\n" + "done\n" * 8
+    grown = f"x={'a' * 250}; " + "x=$x$x$x$x; " * 500 + "truncate $x"
+    for text in (loops, grown, f"{grown} &", f"{loops} &", "a='sh -c \"$a\"'; " + 'sh -c "$a"; ' * 999):
+        started = time.process_time()
+        assert mutates(text)
+        targets(text)
+        assert time.process_time() - started < 2
 
 
 def test_the_table_names_each_program_once() -> None:
