@@ -108,11 +108,10 @@ class _Outline(RoughReader):
                         self.bodies()
                         link = link if fresh else ";"
                         start = self.folder if link == ";" else start
-                    case "(":
-                        opened.append(self.folder)
-                        continue
-                    case "((":
-                        self.arithmetic(2)
+                    case "(" | "((":
+                        if operator[0] == "(" or not self.arithmetic():
+                            opened.append(self.folder)
+                            self.at = operator.start() + 1
                         continue
                     case ")":
                         if not opened:

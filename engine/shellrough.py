@@ -121,13 +121,12 @@ class RoughReader(ABC):
 
     def dollar(self, made: Making, quoted: bool) -> None:
         rest = Rest.ONE if quoted else Rest.LOOSE
-        if self.text.startswith("$((", self.at):
-            self.at += 3
-            self.arithmetic(2)
-            made.unknown(rest)
-        elif self.text.startswith("$(", self.at):
-            self.at += 2
-            self.deeper(self.substitution)
+        if self.text.startswith("$(", self.at):
+            start = self.at + 2
+            self.at = start + 1
+            if not self.text.startswith("(", start) or not self.arithmetic():
+                self.at = start
+                self.deeper(self.substitution)
             made.unknown(rest)
         elif (found := _NAMED.match(self.text, self.at)) is not None:
             self.at = found.end()
@@ -172,15 +171,20 @@ class RoughReader(ABC):
                 raise Unclear
         self.at += 1
 
-    def arithmetic(self, opened: int) -> None:
-        """Past the parentheses of `((…))`."""
+    def arithmetic(self) -> bool:
+        """Past the `))` to the `((` behind which it stands; False where these are two of their own."""
+        at, opened = self.at, 1
         while opened:
             self.step()
-            found = _PARENTHESIS.search(self.text, self.at)
+            found = _PARENTHESIS.search(self.text, at)
             if found is None:
-                raise Unclear
+                return False
             opened += 1 if found[0] == "(" else -1
-            self.at = found.end()
+            at = found.end()
+        if not self.text.startswith(")", at):
+            return False
+        self.at = at + 1
+        return True
 
     def deeper(self, read: Callable[[], None]) -> None:
         self.depth += 1

@@ -1160,6 +1160,7 @@ def test_what_a_mutating_command_names_when_it_may_change_more(command: str, nam
         ("function f { echo > g\n}", ("g",)),
         ("[[ a > b ]] && (( 1 > 2 )) || echo > f", ("f",)),
         ("for ((i=0; i>3; i++)); do echo > f; done", ("f",)),
+        ("((echo > f); echo $((echo > g); ls) > h)", ("f", "g", "h")),
         ("# it's\necho \\> x # > y\n> f", ("f",)),
         ("echo 'a\n> x' \"b\n> y\" > f &", ("f",)),
         ("\techo >f\t2>&1", ("f",)),
