@@ -73,7 +73,7 @@ class RoughReader(ABC):
                 self.double(made)
             elif letter == "\\":
                 after = text[self.at + 1 : self.at + 2]
-                self.at += 2
+                self.at += 1 + len(after)
                 if after != "\n":
                     made.quoted = True
                     made.add(after)

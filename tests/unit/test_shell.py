@@ -1171,6 +1171,7 @@ def test_what_a_mutating_command_names_when_it_may_change_more(command: str, nam
         ("cd x || exit 1; echo > f", ("x/f",)),
         ('cd "$(git rev-parse --show-toplevel)" && echo > f > /g', ("/g",)),
         ("x=$(cd y && pwd); echo > f", ("f",)),
+        ("echo > f \\", ("f",)),
         ("F=a.cfg; cat > $F <<EOF\nx\nEOF", ("a.cfg",)),
         ("if x; then F=a; else F=b; fi; echo > $F", ()),
         ("pushd x && echo > f", ("x/f",)),
