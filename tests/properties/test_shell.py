@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from time import process_time
 
@@ -123,6 +126,57 @@ UNREAD = (
     ),
     *("sh -c 'eval ", "sudo ", "case a in a) ", "f() ", "<(", "for f in a b; do cat <<a\nb\na\n"),
 )
+PLAIN_PARTS = (
+    *(
+        "ls ",
+        "cat a",
+        "grep b ",
+        "[ -f a ]",
+        "for x in a b",
+        "\nif ",
+        "if ls",
+        "; then ",
+        "\nthen\n",
+        "; fi",
+        "\nfi",
+        "; do ",
+    ),
+    *(
+        "\ndo\n",
+        "; done",
+        "\ndone",
+        "\n",
+        "\n",
+        " | ",
+        " |\n",
+        " && ",
+        "; ",
+        " \\\n",
+        "'a\nb'",
+        '"a\nb"',
+        ' "$x"',
+        " $x",
+        " a",
+    ),
+    *(
+        " 2>&1",
+        " >/dev/null",
+        " <a",
+        " {}",
+        " !",
+        " =",
+        " #",
+        "\n# a\n",
+        " *",
+        "{a,b}",
+        "`",
+        " }",
+        " in",
+        "time ",
+        " ]",
+        " -n",
+    ),
+)
 
 
 def long_profile() -> bool:
@@ -238,3 +292,32 @@ def words_agree(random: Random, folder: shell_commands.Folder) -> bool:
         return False
     assert folder.output(text) == "".join(f"{word}\f" for word in words or ("",)), text
     return True
+
+
+@pytest.mark.skipif(not os.access(BASH, os.X_OK), reason="there is no bash")
+def test_what_bash_writes_is_named(tmp_path: Path) -> None:
+    random = Random(22)
+    for number in range(2_000 if long_profile() else 60):
+        script, folder = shell_commands.Script(random), tmp_path / str(number)
+        folder.mkdir()
+        subprocess.run(
+            (BASH, "-c", script.text), cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=9
+        )
+        found = {name.removeprefix("./") for name in named(script.text)}
+        assert found == set(os.listdir(folder)) == set(script.names), script.text
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "busybox sh"])
+def test_plain_text_is_no_error_for_any_shell(shell: str) -> None:
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"there is no {shell}")
+    random = Random(23)
+    ran = 0
+    while ran < (3_000 if long_profile() else 60):
+        text = "".join(random.choices(PLAIN_PARTS, k=random.randint(3, 12)))
+        parts = read(text)
+        if not parts or parts[0].line < 0 or mutates(text) or "\n" not in text:
+            continue
+        done = subprocess.run((*shell.split(), "-n"), input=text.encode(), capture_output=True, timeout=9)
+        assert b"rror" not in done.stderr, text
+        ran += 1
