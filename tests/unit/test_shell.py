@@ -1070,6 +1070,7 @@ def test_which_program_runs(command: str, program: str, answer: bool | None) -> 
         ('for f in app.cfg b; do\n  sed -i s/a/b/ "$f"\ndone', ("app.cfg", "b")),
         ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg", ("app.cfg",)),
         ("echo 'a\n> x' \"b\n> y\" > f", ("f",)),
+        ("sed -i s/a/b/ f\nls\ncat f\n", ("f",)),
     ],
 )
 def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> None:
@@ -1109,6 +1110,9 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("command cd x && truncate a", ("x/a",)),
         ("truncate 'a", ()),
         ("cd /x && ls || true && truncate a", ("/x/a",)),
+        ("head -c 6\ntruncate f", ("f",)),
+        ("wc\nls", ()),
+        ("git log\ntruncate f", ("f",)),
         ("for x in $?; do truncate a$x; done; for x in $#\ndo truncate b$x; done", ()),
         ("rm -rf build && npm run build", ()),
         ("mkdir -p dist; touch .env; chmod +x run.sh && ./run.sh", ()),
