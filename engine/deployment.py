@@ -153,6 +153,7 @@ class Deployment:
         self._ending = threading.Event()  # somebody waits to close this: a load gives up
         self._watching = threading.RLock()
         self._blind = ""  # why the files are not watched, though they should be
+        self._forked = False
         self._pause = self._again = 0.0  # until what cannot be loaded is tried again, and when that is
         self._loads, self._failures = 1, 0
         self._files = Files()  # of the last load, whether it was good or not
@@ -389,7 +390,8 @@ class Deployment:
         own = {*settings.store_files, *(settings.log.files if settings.log is not None else ())}
         folders = tuple(sorted(self._files.folders))
         places = tuple(_place(each) for each in folders)
-        return Watched(folders, frozenset(own), settings.poll, places)
+        # In a forked child the watcher's own thread was seen to sleep through what it was asked.
+        return Watched(folders, frozenset(own), True if self._forked else settings.poll, places)
 
     def set_tools(self, tools: Tools | None) -> Status:
         """Other registered tools: everything is checked against them as in `reload`, with the same outcome.
@@ -478,7 +480,7 @@ class Deployment:
         """In a child no other thread goes on: neither with a load that it was at, nor with watching."""
         if in_child:
             self._lock, self._watching = threading.RLock(), threading.RLock()
-            self._ending, self._busy = threading.Event(), False
+            self._ending, self._busy, self._forked = threading.Event(), False, True
             if self._watch is not None and not self._watch.ended:
                 self._try_to_watch()
 

@@ -38,7 +38,7 @@ _FAILED = re.compile(
     r"|references)|no files)\b(?:[^\n:]{0,64}\Z| found\b)"
     r"|not found$"
     r"|\{\s*\"(?:error|is_?error)\"\s*:\s*(?!null|false|\"\"|0\b|\{\}|\[\])"
-    r"|\{\s*\"(?:(?:success|ok)\"\s*:\s*false\b|status\"\s*:\s*\"(?:error|failed)\"|type\"\s*:\s*\"file_unchanged\")"
+    r"|\{\s*\"(?:(?:success|ok)\"\s*:\s*false\b|status\"\s*:\s*\"(?:error|failed|denied)\"|type\"\s*:\s*\"file_unchanged\")"
     r")|(?:\w{1,64}+\.){0,8}[A-Z]\w{0,63}?(?:Error|Exception)\b(?![./(\w-]))",
     re.MULTILINE,
 )
@@ -64,7 +64,7 @@ _NOTHING = re.compile(
     r"|your command ran successfully and did not produce any output)?[)>\]]?[\s.]*+)\Z"
 )
 _HOW = re.compile(
-    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?)(?: found)?"
+    r"(?i:\s*+(?:ok(?:ay)?|success(?:ful)?|done|0 (?:results?|match(?:es)?|files?|lines?)(?: found)?"
     r"|nothing (?:was )?found)[.!]?\s*+)\Z"
 )
 CODES = ("exit_code", "exitCode", "returncode", "return_code")
@@ -82,8 +82,13 @@ _ANSWERS = (
 )  # where an answer may be, or several
 _ITEMS = 64  # of a list that are looked at
 _DEPTH = 4
-_BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out"})
-_DENIED = frozenset({"cancelled", "canceled", "denied"})  # as an order may be, too
+_BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "denied"})
+_CANCELLED = frozenset({"cancelled", "canceled"})  # as an order may be, too
+# Keys of what a thing is called, and not a call.
+_NAMING = re.compile(
+    r"(?!(?i:request|approval|tool|call|task|session|trace|run|job))(?:id|number|key|name|\w{1,64}(?:_id|Id))"
+)
+_SAID = frozenset({"status", "message", "reason", "detail", "code", "hint", "tool"})  # of a call, too
 _FAULTS = frozenset({"error", "errors", "data", "message", "code", "error_code"})
 _KIND = frozenset({"type", "message", "code", "reason", "tool_use_id", "content"})
 
@@ -110,7 +115,7 @@ def has_failed(
     if type(value) is dict:
         if any(_tells_failure(each, command) for each in _objects(value)):
             return True
-        if not thing and any(str(each.get("status")).lower() in _DENIED for each in _objects(value)):
+        if any(_is_cancelled(each) and not (thing and _is_thing(each)) for each in _objects(value)):
             return True
         told = any(exit_code(each) is not None for each in _objects(value))
     if type(value) in (dict, list) and any(_is_refused(each, command) for each in _answers(value)):
@@ -183,6 +188,15 @@ def _tells_failure(value: dict[str, Any], command: bool) -> bool:
     if (command and value.get("signal")) or any(_is_bad_code(each) and each not in _FINE for each in codes):
         return True
     return bool(value.get("stderr")) and not value.get("stdout")
+
+
+def _is_cancelled(value: dict[str, Any]) -> bool:
+    return str(value.get("status")).lower() in _CANCELLED
+
+
+def _is_thing(value: dict[str, Any]) -> bool:
+    """Does an object hold more than what a tool says of a call?"""
+    return any(map(_NAMING.fullmatch, value)) or len(value.keys() - _SAID) > 3
 
 
 def _is_bad_code(code: Any) -> bool:

@@ -63,7 +63,8 @@ class Target(msgspec.Struct, omit_defaults=True):
     (`coming`), take away (`going`, as whole `lines`, or at `every` place), whether one replaces everything
     (`whole`), and whether one of them came back with a good result (`landed`). `above`: digests of the
     folders of a name that is not kept whole. `cut`: neither is. `told`: a look said what was written, so a
-    search may only repeat it.
+    search may only repeat it. `perhaps`: nobody knows whether it was changed: it is not owed, but a look at
+    it is one at what a change may have changed that named nothing.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Target(msgspec.Struct, omit_defaults=True):
     told: bool = False
     above: str = ""
     cut: bool = False
+    perhaps: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Source: `docs/grounding.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 from ..grammar.ast import Json
 from . import grounding
@@ -18,11 +19,13 @@ from .gatevalues import Grounding, Pending, Room
 from .grounds import Grounds
 from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
+from .relevance import composed, files_in, short_key
 from .remembered import Answer
 from .shown import result_key, result_text
 from .state import Call
 from .verdict import Verdict
 
+_PERHAPS = 8  # files that a command may have changed which says nothing else
 _SAID = 2_048  # bytes that have to be left, so that it is kept which pieces a look said itself
 
 
@@ -50,16 +53,22 @@ def went_out(
     part = engine.known_part(verdict.tool, arguments)
     seen = grounds.see(verdict.tool, arguments, engine.known(verdict.tool), part, cwd)
     named = [(each.key(cwd), each) for each in seen.named[: memory.NAMED]]
+    perhaps: dict[str, str] = {}
     if seen.changes:
+        named += grounding.mentioned(ground, named, seen.said, cwd)
         named += grounding.under(ground, named, cwd)
+        if not named and grounding.is_about_nothing(ground):
+            perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}
     fitting = max(4, room.passing // 32)
     ground.others = ground.others or (seen.changes and len(named) > fitting)
     named = named[:fitting]
-    keys = list(dict.fromkeys(key for key, _ in named))
+    keys = list(dict.fromkeys(key for key, _ in (*named, *perhaps.items())))
     call.pending = pending = Pending(since, changes=seen.changes, unnamed=seen.unnamed, named=keys)
     pending.command = grounds.is_shell(verdict.tool)
     if seen.changes:
-        grounding.change_started(ground, call.tool, named, cwd, unnamed=seen.unnamed, room=room)
+        grounding.change_started(
+            ground, call.tool, named, cwd, unnamed=seen.unnamed, perhaps=perhaps.items(), room=room
+        )
         ground.others = ground.others or len(seen.named) > memory.NAMED
     else:
         pending.relevant = grounding.touched(ground, seen.texts, cwd)
@@ -103,7 +112,7 @@ def came_back(
         text = value if type(value) is str else result_text(value)
         # Where nothing was changed, nothing has to be shown.
         own = held(value, asked=pending.asks) if ground.mutations else text
-    whole = value if type(value) is str else text
+    whole = value if type(value) is str else text or result_text(value)  # a failure may be told beside it
     thing = not (pending.named or pending.command)
     good = good and not has_failed(
         value, whole, many=len(pending.named) > 1, command=pending.command, thing=thing

@@ -23,7 +23,8 @@ from .gatewords import NO_RULES, OR_SAY, refusal
 from .normalizing import normalize as normalize
 from .outputs import shows_nothing, tells_no_more
 from .paths import Folded
-from .relevance import LONGEST_PATH, composed, key_of, occurs_in, short_key, touches
+from .relevance import LONGEST_PATH, composed, has_ending, key_of, occurs_in, short_key, touches
+from .relevance import touched as touched_names
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
@@ -78,12 +79,13 @@ def change_started(
     cwd: Folded,
     *,
     unnamed: bool,
+    perhaps: Iterable[tuple[str, str]] = (),
     room: Room = PLENTY,
 ) -> None:
     """A call that may change something was let through: what it touches is owed from now on.
 
     `named`: keys of the targets, with what is written there. `unnamed`: it may change something else, too.
-    With less `room`, less is kept.
+    `perhaps`: keys and names of what that may be. With less `room`, less is kept.
     """
     state.mutations += 1
     state.moves += 1
@@ -127,6 +129,10 @@ def change_started(
         name = 0 if known is not None or here.cut else NAME + len(here.above)
         lasting -= len(new) * (PIECE + 3) + name
         passing -= size + name
+    for key, text in perhaps:
+        if key not in state.targets and lasting > _WHOLE:
+            state.targets[key] = Target(_shown_name(text), running=1, perhaps=True)
+            lasting -= NAME
 
 
 def _target(name: str, cwd: Folded, room: int) -> Target:
@@ -210,6 +216,23 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= LONGEST_PATH}
     near = [name for name in _about(state) if occurs_in(whole, (name,)) or key_of(name, cwd) in keys]
     return bool(near) and any(touches(text, near, cwd) for text in kept)
+
+
+def mentioned(
+    state: Grounding, named: Sequence[tuple[str, Written]], texts: Sequence[str], cwd: Folded
+) -> list[tuple[str, Written]]:
+    """The files among what claims are about that a command names where not all of it is known: it may have
+    changed them. Not those that are `named` anyway."""
+    known = (each for each in state.targets.values() if not each.perhaps)
+    files = [*filter(has_ending, state.surface), *_names_of(known)] if texts else []
+    found = {short_key(name, cwd): Written(name) for name in touched_names("\n".join(texts), files, cwd)}
+    keys = {key for key, _ in named}
+    return [(key, one) for key, one in found.items() if key not in keys]
+
+
+def is_about_nothing(state: Grounding) -> bool:
+    """Is nothing known that a claim could be about?"""
+    return not state.surface and all(each.perhaps for each in state.targets.values())
 
 
 def under(state: Grounding, named: Sequence[tuple[str, Written]], cwd: Folded) -> list[tuple[str, Written]]:
@@ -359,7 +382,7 @@ def unshown(state: Grounding) -> list[str]:
 
 def debts(state: Grounding) -> tuple[str, ...]:
     """What has to be read before a completion can be accepted, in the order in which it was changed."""
-    owed = [each.name for each in state.targets.values() if not each.seen]
+    owed = [each.name for each in state.targets.values() if not (each.seen or each.perhaps)]
     if state.anything is not None:
         owed.append("a change that named nothing")
     if state.others:

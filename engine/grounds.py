@@ -41,7 +41,7 @@ from .plan import is_named, matches_model
 from .relevance import composed, key_of
 from .selector import MISSING, get
 from .shellcall import beside, is_plain, runs_later
-from .shown import PATHS, Written, leaves, written
+from .shown import HELD, PATHS, Written, leaves, written
 from .tools import Tool
 from .whereabouts import Where, inside, where
 
@@ -54,9 +54,10 @@ class Seen(Struct, frozen=True):
 
     `named`: what it reads or changes, as far as it says so. `texts`: what of a look may touch a claim.
     `trusted`: what comes back is of the tool, and not what the call itself said. `search`: its lines may
-    begin with the names of files of the working directory. `said`: texts that a command says in other words.
-    `unnamed`: it may change something that it does not name. `asks`: its answer may be no line of a file.
-    `sure`: a good answer shows something of each of the files.
+    begin with the names of files of the working directory. `said`: texts that a command says in other words;
+    of one that may change something, those that are not understood. `unnamed`: it may change something that
+    it does not name. `asks`: its answer may be no line of a file. `sure`: a good answer shows something of
+    each of the files.
     """
 
     changes: bool
@@ -127,7 +128,7 @@ class Grounds:
         reading = (known is not None and known.reads) or self._is_listed("reads", tool)
         facts = arguments if type(arguments) is dict else {}
         if not reading or self._is_listed("mutates", tool):
-            place = where(facts.items(), files=PATHS, changes=True)
+            place = where(facts.items(), files=PATHS, written=HELD)
             named = _placed(written(arguments), place)
             return Seen(True, named, (), unnamed=not named)
         place = where(facts.items(), files=PATHS)
@@ -303,24 +304,26 @@ def _places(arguments: Json, segments: tuple[Segment, ...]) -> list[Json]:
 
 def _command(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
-    from .shell import is_search, is_sure, mutates, reads, said, shows, targets
+    from .shell import is_search, is_sure, mutates, reads, said, shows, targets, unknown
 
     command = get(arguments, segments)
     if type(command) is not str:
         return Seen(True, (), (), unnamed=True)
     place = where(beside(arguments, segments))
     plain = is_plain(arguments, segments)
+    at_home = not place.apart and (place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd))
     if mutates(command) or not plain:
         changed, more = targets(command)
         files = inside(place, changed)
         named = _named(files, place)
-        return Seen(True, named, files, unnamed=more or place.unknown or not plain)
+        if not more or place.unknown or not at_home:
+            return Seen(True, named, files, unnamed=more or place.unknown or not plain)
+        return Seen(True, named, files, said=unknown(command), unnamed=True)
     # What lies above a folder may be seen through a link.
     looked = () if place.unknown or runs_later(arguments, segments) else shows(command)
     files = inside(place, (each for each in looked if place.folder is None or ".." not in each.split("/")))
     # What else a command prints may be what it was told to print.
     named = _named(files, place)
-    at_home = not place.apart and (place.folder is None or key_of(place.folder, cwd) == key_of(".", cwd))
     search = bool(looked) and at_home and is_search(command)
     sure = bool(named) and is_sure(command, len(looked) > 1)
     return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure)

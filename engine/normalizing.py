@@ -10,71 +10,112 @@ import re
 from functools import lru_cache
 
 _MONTHS = "Jan:uary Feb:ruary Mar:ch Apr:il May: Jun:e Jul:y Aug:ust Sep:tember Oct:ober Nov:ember Dec:ember"
-_YEAR = "[12][0-9]{3}"
+_WEEKDAYS = "Mon:day Tue:sday Wed:nesday Thu:rsday Fri:day Sat:urday Sun:day"
+_YEAR = "(?:19|20)[0-9]{2}"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
+_MONTH_DAY = "{0}(?:0[1-9]|1[0-2]){0}(?:0[1-9]|[12][0-9]|3[01])"
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]"
 _WORD = "0-9A-Za-z_"  # as ranges, which are looked up in one table
 _END = f"(?![{_WORD}-])"
+_EDGE = "(?![0-9A-Za-z])"  # within a longer name
 _SECONDS = ":[0-5][0-9](?:[.,][0-9]{1,9}(?![0-9A-Za-z=])|)"
-_OFFSET = "Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}"
+_OFFSET = "Z|UTC|GMT|[AaPp][Mm]|[+-][0-9]{2}:?[0-9]{2}"
 _ZONE = f"(?:(?:{_OFFSET}| (?:{_OFFSET})){_END}|{_END})"  # or none
 _TIME = f"{_CLOCK}(?:{_SECONDS}{_ZONE}|{_ZONE})"
-_SECOND, _MINUTE, _HOUR = "s(?:ec(?:ond)?s?)?", "in(?:ute)?s?", "h(?:(?:ou)?rs?)?"
-_UNIT = f"(?:{_SECOND}|m(?:s|illiseconds?|{_MINUTE}|)|{_HOUR}|[nuµμ]s)"
-_AGO = f"(?:{_SECOND}|m(?:{_MINUTE}|onths?)?|{_HOUR}|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?) ago"
+_AT = f"(?:(?:,| at)? {_TIME})?+"
+_UNIT = (
+    "s(?:ec(?:ond)?s?)?(?: ago)?|m(?:s|illiseconds?|in(?:ute)?s?)?(?: ago)?|h(?:(?:ou)?rs?)?(?: ago)?"
+    "|mo(?:nths?)? ago|d(?:ays?)? ago|w(?:eeks?)? ago|y(?:ears?)? ago|ns|us|µs|μs"
+)
+_UNITS = rf"[dhm][0-9]{{1,3}}(?:[hm][0-9]{{1,2}}){{0,2}}(?:\.[0-9]{{1,9}})?[hms]|{_UNIT}"  # also 1h2m3s
+_FRACTION = r"\.[0-9]{1,32}+(?:e-?[0-9]{1,3})?"
+_THOUSANDS = r",[0-9]{3}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,9})?"
 _HEX = "[0-9a-fA-F]"
 
 
-def _rest(words: str) -> str:
-    """The months without their first letter, which is looked at behind the second."""
-    found = []
-    for each in words.split():
-        short, _, long = each.partition(":")
-        found.append(f"{short[1]}(?<={short[:2]}){short[2:]}" + (f"(?:{long})?" if long else ""))
-    return f"(?:{'|'.join(found)})(?:t(?=\\.? ))?"
+def _one_of(words: str) -> str:
+    """The words, whose first three letters were taken before."""
+    return "|".join(f"(?<={each.replace(':', ')(?:')})?" for each in words.split())
 
 
-_MONTH = "(?:" + "|".join(w.replace(":", "(?:") + ")?" for w in _MONTHS.split()) + ")(?:t(?=[.]? ))?"
-_DATE = "-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_MAY_END_IN_T = r"(?:t(?=\.? ))?"
+_MONTH = "(?:" + "|".join(w.replace(":", "(?:") + ")?" for w in _MONTHS.split()) + ")" + _MAY_END_IN_T
 
 
 def _behind(*wrong: str, then: str) -> str:
-    """A character, and what must not stand before it."""
-    return then + "".join(f"(?<!{each}{then})" for each in wrong)
+    """What must not stand before what was taken since."""
+    return "".join(f"(?<!{each}{then})" for each in wrong)
 
 
 _NO_DAY = ("[4-9][0-9]", "3[2-9]", "00", r"\b0")
 _NO_HOUR = ("[3-9][0-9]", "2[4-9]")
 
-# The first character is taken before, and looked at behind: so that the search skips to it, in C. After one
-# or two digits the next character says which of the ways there are.
+# The first character is taken before, and looked at behind: so that the search skips to it, in C. A way that
+# begins with a character costs next to nothing where another stands there; one that looks behind first does.
+_AFTER_YEAR = (
+    f"{_MONTH_DAY.format('-')}(?:[T _](?:{_TIME}|[0-2][0-9]-[0-5][0-9]-[0-5][0-9]Z?{_EDGE})"
+    f"|(?<![_-].{{10}}){_END})",
+    f"{_MONTH_DAY.format('/')} {_TIME}",
+    f"[01][0-9][0-3][0-9][T_-][0-2][0-9][0-5][0-9][0-5][0-9]Z?{_EDGE}",
+)
+# After one or two digits the next character says which of the ways there are.
 _AFTER_DIGITS = (
-    # Time stamps, the longest first.
-    rf"[0-9][0-9](?<={_YEAR})(?:{_DATE}(?:[T ]{_TIME})?+"
-    r"|[01][0-9][0-3][0-9]T[0-2][0-9][0-5][0-9][0-5][0-9]Z?)",
-    rf"{_behind(*_NO_DAY, then='/')}{_MONTH}/{_YEAR}:{_CLOCK}:[0-5][0-9](?: [+-][0-9]{{4}})?",
-    rf" (?=[A-Z]){_behind(*_NO_DAY, then=' ')[1:]}{_MONTH}(?: {_YEAR})?(?: {_TIME})?+",
-    rf"{_behind(*_NO_DAY, then='[.]')}(?:0?[1-9]|1[0-2])\.{_YEAR}",
-    rf"{_behind(*_NO_HOUR, then=':')}[0-5][0-9]{_SECONDS}{_ZONE}",
+    f"/{_behind(*_NO_DAY, then='.')}(?:{_MONTH}/{_YEAR}:{_CLOCK}:[0-5][0-9](?: [+-][0-9]{{4}})?"
+    f"|{_DAY}/{_YEAR},? {_TIME})",
+    f"-{_behind(*_NO_DAY, then='.')}{_MONTH}-{_YEAR}(?: {_TIME})?+",
+    rf"\.{_behind(*_NO_DAY, then='.')}(?:0?[1-9]|1[0-2])\.{_YEAR}",
+    f" (?:{_UNIT}|(?=[A-Z]){_behind(*_NO_DAY, then='.')}{_MONTH}(?: {_YEAR})?{_AT})",
+    f":[0-5][0-9]{_behind(*_NO_HOUR, then='...')}{_SECONDS}{_ZONE}",
     # Durations.
-    rf"[0-9]{{0,31}}(?:\.[0-9]{{1,32}}|)(?: (?:{_AGO}|{_UNIT})|{_UNIT})",
+    _UNITS,
+    rf"[0-9][0-9]{{0,30}}+(?: (?:{_UNIT})|{_UNITS}|(?:{_FRACTION}|{_THOUSANDS}) ?(?:{_UNITS}))",
+    rf"{_FRACTION} ?(?:{_UNITS})",
+    rf"{_THOUSANDS} ?(?:{_UNITS})",
 )
+_LETTER = rf"(?:(?<![0-9]{{8}})|(?=[0-9]{{0,57}}[a-fA-F])){_HEX}*+"
+_DIGIT = "(?:(?<![a-fA-F]{8})|(?=[a-fA-F]{0,57}[0-9]))"
 _AFTER_HEX = (
-    rf"-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
-    rf"(?:(?<![0-9]{{8}})|(?=[0-9]{{0,57}}[a-fA-F])){_HEX}*+",  # with a letter
+    f"-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}{_EDGE}",
+    rf"(?<![_-].{{8}}){_LETTER}(?:\.{{2,3}}{_HEX}{{7,64}}+)?{_END}",  # also of two commits
+    # In a longer name no word of these letters, and no number like 12345678e-05.
+    f"(?!(?<=[0-9]{{7}}[0-9eE])[0-9]*+[eE]?[+-][0-9]{{1,3}}{_EDGE}){_DIGIT}{_LETTER}{_EDGE}",
 )
-_CLOCK_AFTER = f"(?: {_CLOCK}(?:{_SECONDS})?)?"
-_NAMED = rf" {{1,2}}{_DAY},?{_CLOCK_AFTER}(?: (?:UTC|GMT|[A-Z]{{3,4}}))?(?: {_YEAR})?"
+_NAMED = (
+    rf" {{1,2}}{_DAY},?(?: {_CLOCK}(?:{_SECONDS})?)?(?: (?:UTC|GMT|[AaPp][Mm]|[A-Z]{{3,4}}(?= {_YEAR})))?"
+    rf"(?: {_YEAR}{_AT})?"
+)
+
+
+def _alone(first: str, head: str, then: str) -> str:
+    """A way for what begins so, and is no part of a longer name."""
+    return f"{head}(?<={first}{head})(?<![_-]{'.' * (1 + len(head))}){then}{_END}"
+
+
+_IS = r"""["'\\ \t=:]{1,5}[0-9]++"""  # also of JSON, and of JSON in JSON
+_PATH = r"/[\w./+-]{1,255}"
+_WINDOWS = "|".join(
+    rf"{by}(?i:Users{by}[^\\/:\n]{{1,64}}{by}AppData{by}Local{by}|Windows{by}|)(?i:te?mp)"
+    rf"(?:{by}[\w./+~-]{{1,255}}+){{1,32}}"
+    for by in (r"\\\\", r"\\", "/")
+)
+_AFTER_CAPITAL_OR_SIGN = (
+    f"[acehopru][bcdegilnprtuvy](?<=[ADFJMNOSTW]..)(?<![_-]...)(?:(?:{_one_of(_MONTHS)}){_MAY_END_IN_T}{_NAMED}"
+    f"|(?:{_one_of(_WEEKDAYS)}),? (?:{_MONTH}{_NAMED}|{_DAY} {_MONTH}(?: {_YEAR})?{_AT})){_END}",
+    _alone("P", "ID", _IS),
+    _alone("P", "PID", _IS),
+    _alone("P", "Pid", _IS),
+    r"[0-9](?<=[0-9A-Za-z)]\[.)[0-9]{2,6}+\](?=:)",  # sshd[1234]:
+    _alone("/", "tmp", _PATH),
+    _alone("/", "var/", f"(?:tmp|folders){_PATH}"),
+    _alone("/", "private/", f"(?:tmp|var/(?:tmp|folders)){_PATH}"),
+)
 _AFTER_LETTER = (
-    rf"{_rest(_MONTHS)}{_NAMED}",
-    rf"(?:on(?<=Mon)|ue(?<=Tue)|hu(?<=Thu)|ed(?<=Wed)|ri(?<=Fri)|at(?<=Sat)|un(?<=Sun)),? (?:{_MONTH}{_NAMED}"
-    rf"|{_DAY} {_MONTH}(?: {_YEAR})?(?: {_TIME})?+)",
-)
-_PROCESS = (r"id(?<=[pP]id)[ =:]{1,3}[0-9]++", r"ID(?<=[pP]ID)[ =:]{1,3}[0-9]++")
-_TEMPORARY = tuple(
-    rf"{each}(?<=/{each})/[\w./+-]{{1,255}}"
-    for where in ("", "private/")
-    for each in (f"{where}tmp", f"{where}var/tmp", f"{where}var/folders")
+    _alone("[pP]", "id", _IS),
+    _alone("p", "pid", _IS),
+    _alone("[pP]", "rocess", rf"(?:[ _]?[iI][dD]{_IS}| \[[0-9]++\])"),
+    _alone("[A-Za-z]", ":", f"(?:{_WINDOWS})"),
+    _alone("[aA]", " ", "(?:second|minute|day|week|month|year) ago"),
+    _alone("[aA]", "n", " hour ago"),
 )
 _MARK = "\0"
 _NOTHING = re.compile(r"[\s\0]*+\Z")
@@ -84,13 +125,13 @@ _NOTHING = re.compile(r"[\s\0]*+\Z")
 def _varying() -> re.Pattern[str]:
     """What varies by itself."""
     ways = (
-        f"(?<=[0-9])[0-9]?+(?:{'|'.join(_AFTER_DIGITS)})",
-        f"{_HEX}{_HEX}{{6}}(?<={_HEX}{{8}})(?:{'|'.join(_AFTER_HEX)})",
+        f"(?<=[0-9])(?:[09][0-9][0-9](?<={_YEAR})(?:{'|'.join(_AFTER_YEAR)})|x(?<=0x){_HEX}{{8}}{_LETTER}{_EDGE}"
+        f"|(?<![_-].)[0-9]?+(?:{'|'.join(_AFTER_DIGITS)}){_END})",
+        rf"{_HEX}{_HEX}{{6}}(?<={_HEX}.{{7}})(?:{'|'.join(_AFTER_HEX)})",
+        f"(?<![0-9a-z])(?:{'|'.join(_AFTER_CAPITAL_OR_SIGN)})",
         *_AFTER_LETTER,
-        *_PROCESS,
-        *_TEMPORARY,
     )
-    return re.compile(rf"[0-9A-FMSONJTWa-fpP/](?<![{_WORD}.-].)(?:{'|'.join(ways)}){_END}", re.ASCII)
+    return re.compile(rf"[0-9A-FMSONJTWa-fpP/[](?<![0-9A-Za-z.\0][^[])(?:{'|'.join(ways)})", re.ASCII)
 
 
 def normalize(text: str) -> str:

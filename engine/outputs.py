@@ -81,7 +81,7 @@ def printed(value: Any) -> str:
     """What a command printed, of what its tool gave back."""
     # Notices of tools that read are no matter here: what a command printed is the file.
     own = _unreminded(value) if type(value) is str else _fields(value, _printed, _same)
-    text = result_text(value) if own is None else own
+    text = own if own is not None else "" if _holds_no_text(value) else result_text(value)
     if type(value) is not str and blocks(value) is None:
         return text
     return _LABEL.sub("", _AROUND.sub("", text))
@@ -105,9 +105,21 @@ def held(value: Any, *, asked: bool = False) -> str | None:
 
 def tells_no_more(value: Any, names: Collection[str], *, file: bool = True) -> bool:
     """Is it an object that only tells how a call went, or what is known of a file beside what is in it?"""
-    return (type(value) is dict or _are_objects(value)) and tells_nothing(
-        value, names, file=file, held=_HOLDS | _MAY_HOLD, most=LEAVES
-    )
+    return (type(value) is dict or _are_objects(value)) and _only_tells(value, names, file)
+
+
+def _only_tells(value: Any, names: Collection[str], file: bool) -> bool:
+    if file and _holds_no_text(value):
+        return True
+    return tells_nothing(value, names, file=file, held=_HOLDS | _MAY_HOLD, most=LEAVES)
+
+
+def _holds_no_text(value: Any) -> bool:
+    """Is there a field for what was read, and no text in it? Then no other text is of what was read."""
+    if type(value) is not dict or blocks(value) is not None:
+        return False
+    inside = any(type(each) in (dict, list) for key, each in value.items() if key in _HOLDS | _MAY_HOLD)
+    return inside and _fields(value, _same, _same) is None
 
 
 def shows_nothing(value: Any, own: str | None, names: Collection[str], *, file: bool, command: bool) -> bool:
@@ -123,11 +135,11 @@ def shows_nothing(value: Any, own: str | None, names: Collection[str], *, file: 
     texts = block_texts(value)
     if command or type(value) is str or texts:
         inside = None if command else _decoded(value if type(value) is str else "\n".join(texts))
-        if (type(inside) is dict or _are_objects(inside)) and (not file or is_about_file(inside)):
-            return tells_no_more(inside, names, file=file)
+        if type(inside) in (dict, list) and (not file or is_about_file(inside)):
+            return _only_tells(inside, names, file)
         if command and tells_no_more(value, names):
             return True
-    elif tells_no_more(value, names, file=file):
+    elif type(value) in (dict, list) and _only_tells(value, names, file):
         return True
     elif not file:
         return value is None or (type(value) is str and is_talk(value, names, file=False))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from unicodedata import is_normalized
@@ -19,6 +19,8 @@ _PIECE = 255  # characters between blanks that are composed; sorting the marks o
 LONGEST_PATH = 4096  # characters of a path
 _SPELLING = 256  # characters by which another spelling of it may be longer
 _NAME = re.compile(r"[\w./\\~@#%+-]")
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,9}\Z")
+_PLAIN = re.compile(r"[\w.@+~/-]++")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
 # What relative paths are joined to where no working directory is known; `..` does not lead out of it.
 _NOWHERE = Folded("", "/" + "/".join(["\1"] * 64))
@@ -55,16 +57,37 @@ def short_key(name: str, cwd: Folded, place: str = "") -> str:
     return b64encode(blake2b(data, digest_size=9).digest()).decode()
 
 
+def has_ending(name: str) -> bool:
+    """Is it surely a file's name?"""
+    return _ENDING.search(name) is not None
+
+
+def files_in(texts: Iterable[str]) -> Iterator[str]:
+    """What looks like a file: a path, or a name with an ending. Linear."""
+    for text in texts:
+        for found in _PLAIN.finditer(text):
+            name = found[0]
+            if name[0] != "-" and len(name) <= _PIECE and ("/" in name[1:-1] or has_ending(name)):
+                yield name
+
+
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:
     """Does the text touch one of the names? They are in NFC; those with one last part are found at once."""
+    return any(True for _ in touched(text, names, cwd))
+
+
+def touched(text: str, names: Iterable[str], cwd: Folded) -> Iterator[str]:
+    """Which of the names the text touches; some of them several times."""
     text = composed(text)
     whole = key_of(text.strip(), cwd) if len(text) <= LONGEST_PATH else None
     by_tail: dict[str, list[str]] = {}
     for name in names:
         if whole is not None and whole == key_of(name, cwd):
-            return True
+            yield name
         by_tail.setdefault(_tail(name), []).append(name)
-    return any(tail in text and _occurs(text, alike, tail, cwd) for tail, alike in by_tail.items() if tail)
+    for tail, alike in by_tail.items():
+        if tail and tail in text:
+            yield from _occurring(text, alike, tail, cwd)
 
 
 def occurs_in(text: str, names: Iterable[str]) -> bool:
@@ -78,9 +101,9 @@ def _tail(name: str) -> str:
     return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
 
 
-def _occurs(text: str, names: Sequence[str], tail: str, cwd: Folded) -> bool:
-    """Stands one of the names in the text, as itself or as the end of another spelling of its path?"""
-    wanted = {key_of(name, cwd) for name in names}
+def _occurring(text: str, names: Sequence[str], tail: str, cwd: Folded) -> Iterator[str]:
+    """Which of the names stand in the text, as themselves or as the end of another spelling of their path."""
+    wanted = {key_of(name, cwd): name for name in names}
     written = frozenset(names)
     sizes = sorted({len(name) for name in names})
     at = text.find(tail)
@@ -91,12 +114,14 @@ def _occurs(text: str, names: Sequence[str], tail: str, cwd: Folded) -> bool:
         end = at + len(tail)
         if _ends(text, end):
             for size in sizes:
-                if size <= end and text[end - size : end] in written and _begins(text, end - size):
-                    return True
-            if end - first <= sizes[-1] + _SPELLING and key_of(text[first:end], cwd) in wanted:
-                return True
+                name = text[end - size : end] if size <= end else ""
+                if name in written and _begins(text, end - size):
+                    yield name
+            if end - first <= sizes[-1] + _SPELLING:
+                name = wanted.get(key_of(text[first:end], cwd), "")
+                if name:
+                    yield name
         at = text.find(tail, end)
-    return False
 
 
 def _ends(text: str, end: int) -> bool:

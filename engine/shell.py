@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from .errors import InputError
-from .shellchanges import changed, named
+from .shellchanges import changed, named, unclear
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
@@ -103,6 +103,12 @@ def said(command: str) -> tuple[str, ...]:
     """
     parts = _read(command)
     return tuple(dict.fromkeys((command, *(words_of(parts) if parts is not None else ()))))
+
+
+def unknown(command: str) -> tuple[str, ...]:
+    """What a mutating command says where it may change more than `targets`. Cost: linear."""
+    parts = _read(command)
+    return (command,) if parts is None else tuple(unclear(parts))
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from ..rules.programs import programs
 from .shelllooks import is_name
 from .shelloutline import MOVES, outline
 from .shellparts import is_harmless, is_read_only, known_command
-from .shellprograms import Arguments, arguments_of, program_name
+from .shellprograms import program_name
 from .shellread import Command, Redirect
-from .shellscripts import sed_reads
-from .shelltargets import folder_of, goes_up, is_fixed
+from .shelltargets import folder_of, goes_up, is_fixed, words_of
 from .shellwords import Rest, Word
-from .shellwrappers import Words, is_locale, peel
+from .shellwrappers import is_locale, peel
+from .shellwrites import changed_by
 from .whereabouts import within
 
 # They write no text that could be read after them.
@@ -65,6 +65,13 @@ def named(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
+    """What those commands are given that may change more than they plainly name."""
+    for part in parts:
+        if not (is_read_only(part) or all(word.text and is_name(word) for word in _changed(part))):
+            yield from words_of(part)
+
+
 def _is_textless(part: Command) -> bool:
     peeled = peel(part.words)
     if peeled is None or not peeled[0]:
@@ -90,7 +97,7 @@ def _changed(part: Command) -> list[Word]:
     if peeled is None or peeled[1]:
         return [*found, _MORE]
     words = tuple(map(_as_operand, peeled[0]))
-    return [*found, *_changed_by(words), *([_MORE] if words != peeled[0] else [])]
+    return [*found, *changed_by(words), *([_MORE] if words != peeled[0] else [])]
 
 
 def _as_operand(word: Word) -> Word:
@@ -102,48 +109,3 @@ def _as_operand(word: Word) -> Word:
 def _is_file(redirect: Redirect) -> bool:
     """Does a `>&` write to a file, and not to what is open?"""
     return redirect.fd == "" and not redirect.word.head[:1].isdecimal()
-
-
-def _changed_by(words: Words) -> list[Word]:
-    """What a program that changes files names, by its row's `changes`."""
-    name, rest = program_name(words[0]), words[1:]
-    if name == "dd":
-        into = [word for word in rest if word.text is None or word.head.startswith("of=")]
-        return [Word(word.head[3:], word.rest) for word in into] or [_MORE]
-    if name == "sed":
-        name = "sed -i"
-    if name == "git" and rest:
-        name, rest = f"git {rest[0].text}", rest[1:]
-    program = programs().get(name)
-    if program is None or not program.changes:
-        return [_MORE]
-    arguments = arguments_of(program, rest)
-    if arguments is None:
-        return [_MORE]
-    operands = list(arguments.operands)
-    match program.changes:
-        case "last":
-            return operands[-1:] if len(operands) > 1 else [_MORE]
-        case "sed":
-            return _edited(arguments)
-        case "after":  # `git checkout -- f`: without the dashes it may be a branch
-            at = next((at for at, word in enumerate(rest) if word.text == "--"), len(rest))
-            return list(rest[at + 1 :]) or [_MORE]
-        case first:
-            return operands[int(first) :] or [_MORE]
-
-
-def _edited(arguments: Arguments) -> list[Word]:
-    """What `sed -i` edits. On BSD a suffix follows as a word of its own: an empty one is no file."""
-    if not arguments.has("-i", "--in-place"):
-        return [_MORE]
-    files = [word for word in arguments.operands if word != Word("", quoted=True)]
-    scripts = [value for name, value in arguments.options if name in ("-e", "--expression")]
-    if not scripts:
-        scripts, files = [*files[:1]], files[1:]
-    if not scripts or not all(each and each.text is not None and sed_reads(each.text) for each in scripts):
-        return [*files, _MORE]
-    kept = [value for name, value in arguments.options if name in ("-i", "--in-place") and value is not None]
-    if any(value.text is None or "*" in value.head or "/" in value.head for value in kept):
-        return [*files, _MORE]  # what was there before goes to a file of another name
-    return files or [_MORE]

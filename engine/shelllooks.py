@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .shellprograms import Known
+from .shellprograms import Known, program_name
 from .shellread import Command
 from .shellwords import Word
 from .shellwrappers import peel
@@ -42,7 +42,8 @@ _VALUES = {
 }
 _REGEX = r"/(?:[^/\\\n\[\]]|\\[^\n]|\[\^?+\]?+[^\[\]/\\\n]*+\])++/"
 _SED = rf"(?:[0-9]++|\$|{_REGEX})"
-_STEP = rf"(?:{_SED}(?:,[ ]*+(?:\+[0-9]++|{_SED}))?+)?+[ ]*+[pdq][ ]*+(?=[;\n]|\Z)"
+_RANGE = rf"(?:{_SED}(?:,[ ]*+(?:\+[0-9]++|{_SED}))?+)?+[ ]*+[pd]"
+_STEP = rf"(?:{_RANGE}|(?:{_SED}[ ]*+)?+q)[ ]*+(?=[;\n]|\Z)"  # it ends at one line, never at several
 _LINES = re.compile(rf"(?:[ ;\n]*+{_STEP})++[ ;\n]*+\Z")
 _AWK = rf"(?:F?NR[ ]*+(?:%[ ]*+[1-9][0-9]*+[ ]*+==|[<>!=]=|[<>])[ ]*+[0-9]++|{_REGEX}|1)[ ]*+"
 _RECORDS = re.compile(rf"[ ]*+{_AWK}(?:(?:&&|\|\||[,;])[ ]*+{_AWK})*+\Z")
@@ -61,7 +62,7 @@ _MATCHERS = (
 )
 _COUNTS = ("-n", "--lines")
 # What no program calls an error in a pattern, in whatever language it takes it to be.
-_SAFE = re.compile(r"(?:(?:[^*+?()\[\]{}\\|^$]|\\[sSwWdD.|/$*+?^-])[*+?]?+|[|^$]|\\[bB])++\Z")
+_SAFE = re.compile(r"(?:(?:[^*+?()\[\]{}\\|^$]|\\[sSwWdD.|$*+?^-])[*+?]?+|[|^$]|\\[bB])++\Z")
 _SPEAKING = frozenset(("time", "nohup", "-v", "--verbose"))  # wrappers that say something themselves
 # A line may then begin with something else than a name: its own text, or a name and a `-`.
 _NAMELESS = (
@@ -82,6 +83,8 @@ def is_plain(command: Known) -> bool:
     if name not in _PLAIN or any(not word.text or word.text == "-" for word in operands):
         return False
     if name in _HEADED:
+        if len(options) > 1 and any(option[1:].isdecimal() for option, _ in options):
+            return False  # `-5` stands alone
         return len(operands) < 2 or command.arguments.has("-q", "--quiet", "--silent")
     if name == "sed":
         scripts = [value for option, value in options if option in ("-e", "--expression")] or operands[:1]
@@ -135,7 +138,7 @@ def is_plainly_named(command: Known, part: Command) -> bool:
         return False
     peeled = peel(part.words)
     around = part.words[: len(part.words) - len(peeled[0])] if peeled is not None else ()
-    if any(word.text in _SPEAKING for word in around):
+    if any(program_name(word) in _SPEAKING for word in around):
         return False
     for each in part.redirects:
         into = (each.operator, each.fd, each.word.text)

@@ -54,9 +54,9 @@ def known_command(part: Command) -> Known | None:
 
 
 def is_fed(part: Command) -> bool:
-    """Does `xargs` add to its words? Then it looks into files that are named elsewhere."""
+    """Do `xargs`, or `find`, add to what it runs? Then it looks into files that are named elsewhere."""
     peeled = peel(part.words)
-    return peeled is not None and peeled[1]
+    return peeled is not None and (peeled[1] or any(word.text == "-exec" for word in peeled[0]))
 
 
 def takes_input(part: Command, piped: bool) -> bool:

@@ -8,28 +8,18 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ..rules.programs import Program, programs
+from .shellarguments import SIGNED, Arguments, arguments_of
 from .shellscripts import awk_reads, find_reads, is_value, printf_reads, sed_reads, test_reads
 from .shellwords import Rest, Word, is_safe
 
-_SIGNED = re.compile(r"-[0-9]+(?:[.,][0-9]+)?\Z")
-_COUNT = re.compile(r"-[0-9]+\Z")
 _PYTHON = re.compile(r"python3?(?:\.[0-9]+)?\Z")
 _STATUS = re.compile(r"[0-9]+\Z")
 # `tree` takes the next words for these letters, and reads on behind them; but `-L2`, as new ones have it.
 _TREE = re.compile(r"-[A-Za-z0-9]*?(?:[IP].|L(?![0-9]*\Z))")
 _FOLDERS = ("/usr/bin/", "/bin/")
+_KEY = re.compile(r"[A-Za-z0-9-]+\.(?:.*\.)?[A-Za-z][A-Za-z0-9-]*\Z")
 # What git asks gpg for: the signature of a commit (`%G?`, `% GK`, `%+GS`), or of a tag.
 _SIGNATURE = re.compile(r"%[^A-Za-z(%]*+G|signature")
-
-
-class Arguments(Struct, frozen=True, gc=False):
-    """What a program is given: options by name with their values, and the rest."""
-
-    options: tuple[tuple[str, Word | None], ...]
-    operands: tuple[Word, ...]
-
-    def has(self, *names: str) -> bool:
-        return any(name in names for name, _ in self.options)
 
 
 class Known(Struct, frozen=True, gc=False):
@@ -59,7 +49,11 @@ def known(words: Sequence[Word]) -> Known | None:
     if name == "git":
         name, rest = _git(rest)
     program = programs().get(name)
-    if program is None or program.changes or program.runner or _is_misread(program, rest):
+    if program is None:
+        return None
+    if len(rest) == 1 and rest[0].text in program.alone:
+        return Known(name, program, Arguments(((rest[0].head, None),), ()))
+    if not program.reads_only or _is_misread(program, rest):
         return None
     match program.code:
         case "echo":
@@ -69,7 +63,9 @@ def known(words: Sequence[Word]) -> Known | None:
         case "test":
             arguments = Arguments((), rest) if test_reads(name, rest) else None
         case "find":
-            arguments = Arguments((), rest) if find_reads(program.words, rest) else None
+            arguments = Arguments((), rest) if find_reads(program.words, rest, _shows_any_file) else None
+        case "tar":
+            arguments = arguments_of(program, _dashed(rest))
         case "awk":
             arguments = _awk(rest)
         case "python" if rest and rest[0].text == "-m":
@@ -79,6 +75,25 @@ def known(words: Sequence[Word]) -> Known | None:
     if arguments is None or not _fits(program, arguments):
         return None
     return Known(name, program, arguments)
+
+
+def _shows_any_file(words: Sequence[Word]) -> bool:
+    """Does a command only read a file, its last word, whatever the name?"""
+    file = Word("", Rest.WILD)
+    command = known((*words[:-1], file)) if len(words) > 1 else None
+    if command is None or not command.program.free or command.arguments.operands[-1:] != (file,):
+        return False
+    at = 0 if command.arguments.has("-e", "--regexp") else command.program.reads
+    # Else it may read what the shell itself reads.
+    return len(command.arguments.operands) > at and not (at < 0 and command.program.filter)
+
+
+def _dashed(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """`tar tfv a` as `tar -tvf a`."""
+    text = words[0].text if words else None
+    if text is None or not text.isalpha() or text.count("f") != 1:
+        return words
+    return (Word("-" + text.replace("f", "") + "f"), *words[1:])
 
 
 def _is_misread(program: Program, words: Sequence[Word]) -> bool:
@@ -94,88 +109,10 @@ def _is_misread(program: Program, words: Sequence[Word]) -> bool:
     return False
 
 
-def arguments_of(program: Program, words: Sequence[Word]) -> Arguments | None:
-    """Options and operands as the program reads them; None where one is not known to be harmless."""
-    options: list[tuple[str, Word | None]] = []
-    operands: list[Word] = []
-    at, ended = 0, False
-    # Where the place of an operand matters, an option after one counts as an operand with some programs.
-    ordered = program.most >= 0 or bool(program.need) or program.code == "git list"
-
-    def value(count: int) -> Word | None:
-        """The next word or words, where nobody takes one of them for an option."""
-        nonlocal at
-        taken = words[at : at + count]
-        at += count
-        if len(taken) < count or not all(_is_value(program, each) for each in taken):
-            return None
-        return taken[0]
-
-    while at < len(words):
-        word = words[at]
-        at += 1
-        text = word.text
-        if ended or text == "-" or (text is not None and not text.startswith("-")):
-            operands.append(word)
-        elif text is None:
-            if not _is_operand(program, word):
-                return None
-            operands.append(word)
-        elif (ordered or program.code == "sed") and operands:
-            return None  # without an option before it the first operand of `sed` is its script for some
-        elif text == "--":
-            ended = True
-        elif (kind := _exact(program, text)) is not None:
-            taken = value(kind.count("=")) if kind else None
-            if kind and taken is None:
-                return None
-            options.append((text, taken))
-        elif text.startswith("--"):
-            name, equals, given = text[2:].partition("=")
-            long = program.long.get(name)
-            if long is None or (equals and not long):
-                return None
-            separate = long == "=" and not ordered  # else the next word may be an operand all the same
-            taken = Word(given) if equals else value(1) if separate else None
-            if long == "=" and taken is None:
-                return None
-            options.append(("--" + name, taken))
-        else:
-            for place, letter in enumerate(text[1:], 2):
-                if letter in program.flags:
-                    options.append(("-" + letter, None))
-                elif letter in program.values or letter in program.attached:
-                    taken = Word(text[place:]) if text[place:] or letter in program.attached else value(1)
-                    if taken is None:
-                        return None
-                    options.append(("-" + letter, taken))
-                    break
-                else:
-                    return None
-    return Arguments(tuple(options), tuple(operands))
-
-
-def _exact(program: Program, text: str) -> str | None:
-    """What follows a word that is an option as it stands, None where it is none."""
-    return "" if program.number and _COUNT.match(text) else program.words.get(text)
-
-
-def _is_value(program: Program, word: Word) -> bool:
-    # Where programs of one name differ in which options take a value, it must not be an option of another.
-    return is_value(word, _SIGNED) or (program.free and word.rest is Rest.NOTHING)
-
-
-def _is_operand(program: Program, word: Word) -> bool:
-    """An unknown word where an option could stand: is it certainly no option, or none that matters?"""
-    if word.rest is Rest.LOOSE:
-        return False
-    if word.head:
-        return word.head[0] != "-"
-    return word.safe or (word.rest is Rest.WILD and program.free)
-
-
 def _fits(program: Program, arguments: Arguments) -> bool:
     operands = arguments.operands
+    if arguments.has(*program.into, *program.edits):
+        return False
     count = sum(2 if word.rest > Rest.ONE else 1 for word in operands)
     if 0 <= program.most < count or (program.need and not arguments.has(*program.need)):
         return False
@@ -200,6 +137,16 @@ def _fits(program: Program, arguments: Arguments) -> bool:
             return count <= 1 and all(_STATUS.match(word.text or "") for word in operands)
         case "python":
             return not operands or arguments.has("-m")
+        case "tar":
+            archives = [value for name, value in arguments.options if name in ("-f", "--file")]
+            return bool(archives) and all(each is not None and _is_archive(each) for each in archives)
+        case "binary":  # `@a` holds options
+            return bool(operands) and all(word.head[:1] not in ("", "@") for word in operands)
+        case "zgrep":  # a script, which was wrong about names of several lines
+            return all(word.text is not None and "\n" not in word.head for word in operands)
+        case "git config":
+            key = count == 1 and first is not None and _KEY.match(first)
+            return bool(key) or arguments.has("--get", "--get-all", "--get-regexp", "--list", "-l")
         case "git":
             return _formats(arguments)
         case "git reflog":
@@ -218,6 +165,12 @@ def _fits(program: Program, arguments: Arguments) -> bool:
     return True
 
 
+def _is_archive(word: Word) -> bool:
+    """Not what the shell itself reads, whose name has no dot within; nor `host:a.tar`, on another machine."""
+    text = word.text or ""
+    return text == "-" or (":" not in text and "." in text.rpartition("/")[2].strip("."))
+
+
 def _formats(arguments: Arguments) -> bool:
     """Signatures in a format let git run another program."""
     for name, value in arguments.options:
@@ -232,13 +185,15 @@ def _git(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
     at = 0
     while at < len(words):
         text = words[at].text
-        if text == "-C" and at + 1 < len(words) and is_value(words[at + 1], _SIGNED):
+        if text == "-C" and at + 1 < len(words) and is_value(words[at + 1], SIGNED):
             at += 2
         elif text in ("--no-pager", "-P", "--no-optional-locks"):
             at += 1
         else:
             break
     names = [word.text or "" for word in words[at : at + 2]]
+    if names[:1] == ["annotate"]:
+        names[0] = "blame"
     if not names or names[0].startswith("-"):
         return ("git" if at == 0 else ""), words
     if len(names) == 2 and (both := f"git {names[0]} {names[1]}") in programs():
@@ -263,7 +218,7 @@ def _awk(words: tuple[Word, ...]) -> Arguments | None:
     while at < len(words):
         text = words[at].text or ""
         if text in ("-F", "-v"):
-            if at + 1 == len(words) or not is_value(words[at + 1], _SIGNED):
+            if at + 1 == len(words) or not is_value(words[at + 1], SIGNED):
                 return None
             options.append((text, words[at + 1]))
             at += 2
@@ -278,7 +233,7 @@ def _awk(words: tuple[Word, ...]) -> Arguments | None:
         return Arguments((), ()) if [word.text for word in words] in (["--version"], ["--help"]) else None
     if at == len(words) or words[at].text is None or not awk_reads(words[at].head):
         return None
-    if not all(is_value(word, _SIGNED) or (word.head and word.head[0] != "-") for word in words[at + 1 :]):
+    if not all(is_value(word, SIGNED) or (word.head and word.head[0] != "-") for word in words[at + 1 :]):
         return None
     # `/inet/tcp/…` is a connection for gawk: no word may become one.
     if any(word.rest is Rest.LOOSE or "/inet" in word.head for word in words):

@@ -6,7 +6,7 @@ Each answers True only where it is certain that nothing is written or run; in do
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .shellwords import Rest, Word
 
@@ -20,7 +20,8 @@ _ADDRESSES = re.compile(
 )
 _SIMPLE = re.compile(r"(?:[dDgGhHnNpPxz=F]|[qQlL] *[0-9]*)[ \t]*(?=[;}\n]|\Z)")
 _JUMP = re.compile(r"(?::[ ]*[A-Za-z0-9_]+|[btT][ ]*[A-Za-z0-9_]*)[ \t]*(?=[;}\n]|\Z)")
-_FLAGS = re.compile(r"[gpiI0-9]*[ \t]*(?=[;}\n]|\Z)")
+_FLAGS = re.compile(r"[gpiI0-9]*[ \t]*(?:(?=[;}\n]|\Z)|w[ \t]*([^ \t\n][^\n]*))")
+_INTO = re.compile(r"w[ \t]*([^ \t\n][^\n]*)")
 _DELIMITERS = frozenset("/|#,:@%+~_")
 _PARTS = {
     each: re.compile(rf"((?:[^{re.escape(each)}\\\n]|\\[^\n])*+){re.escape(each)}") for each in _DELIMITERS
@@ -29,8 +30,17 @@ _CLOSED = re.compile(rf"(?:[^\[\\]|\\.|{_BRACKETS.replace('/', '')})*+\Z")
 
 
 def sed_reads(script: str) -> bool:
-    """Does a `sed` script only print? Commands that write, run, read files or take text are not read."""
+    """Does a `sed` script only print?"""
+    return sed_writes(script) == []
+
+
+def sed_writes(script: str) -> list[str] | None:
+    """The files that a `sed` script writes, beside what it prints; None where it may do more, or is not read.
+
+    Not read are commands that run, read files or take text.
+    """
     at, depth = 0, 0
+    files: list[str] = []
     while at < len(script):
         if script[at] in " \t\n;":
             at += 1
@@ -45,44 +55,65 @@ def sed_reads(script: str) -> bool:
         if letter == "{":
             depth += 1
             at += 1
-        elif letter in ("s", "y"):
-            at = _substitution(script, at)
         else:
-            found = _SIMPLE.match(script, at) or _JUMP.match(script, at)
-            at = found.end() if found is not None else -1
-        if at < 0 or depth < 0:
-            return False
-    return depth == 0
+            if letter in ("s", "y"):
+                found = _substitution(script, at)
+            elif letter == "w":
+                found = _INTO.match(script, at)
+            else:
+                found = _SIMPLE.match(script, at) or _JUMP.match(script, at)
+            if found is None:
+                return None
+            at = found.end()
+            files += filter(None, found.groups())
+        if depth < 0:
+            return None
+    return files if depth == 0 else None
 
 
-def _substitution(script: str, at: int) -> int:
-    """Where `s/a/b/flags` or `y/a/b/` at `at` ends, -1 where it is not certain."""
+def _substitution(script: str, at: int) -> re.Match[str] | None:
+    """The flags of the `s/a/b/flags` or `y/a/b/` at `at`; None where they are not certain."""
     part = _PARTS.get(script[at + 1 : at + 2])
     first = part.match(script, at + 2) if part is not None else None
     if part is None or first is None or not _CLOSED.match(first[1]):
-        return -1
+        return None
     second = part.match(script, first.end())
-    flags = _FLAGS.match(script, second.end()) if second is not None else None
-    return flags.end() if flags is not None else -1
+    return _FLAGS.match(script, second.end()) if second is not None else None
+
+
+# Within parentheses a `>` compares. Nothing in them could be the end of a text that began before.
+_GROUP = re.compile(r"""\((?:[^()"'/\\#\n]|\([^()"'/\\#\n]*\))*+\)""")
+_PRINTED = re.compile(r'>>?[ \t]*"([^"\\]+)"[ \t]*(?=[;}\n]|\Z)')
 
 
 def awk_reads(script: str) -> bool:
-    """Does an `awk` script only print? After its first `print` there is no `>` and no pipe.
+    """Does an `awk` script only print? After its first `print` it has no pipe, and `>` in parentheses alone.
 
     `ARGV` may name a host to connect to.
     """
     if any(each in script for each in ("system", "getline", "@", "ARGV", "SYMTAB", "\\\n", "\\\r")):
         return False
     _, _, printed = script.partition("print")
-    return ">" not in printed and "|" not in printed.replace("||", "")
+    return ">" not in _GROUP.sub("", printed) and "|" not in printed.replace("||", "")
+
+
+def awk_writes(script: str) -> list[str]:
+    """The files that an `awk` script prints to by a plain name; it may do more."""
+    _, _, printed = script.partition("print")
+    return _PRINTED.findall(printed)
 
 
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]\Z")
 _SIGNED = re.compile(r"-(?:[0-9]+[a-zA-Z]?|[0-7ugoarwxst+=,-]+)\Z")
 
 
-def find_reads(tests: Mapping[str, str], words: Sequence[Word]) -> bool:
-    """Does `find` with these words only list? `tests`: those, and the ways to print, that are known."""
+def find_reads(
+    tests: Mapping[str, str], words: Sequence[Word], shows_any_file: Callable[[Sequence[Word]], bool]
+) -> bool:
+    """Does `find` with these words only list? `tests`: those, and the ways to print, that are known.
+
+    `shows_any_file` says what `-exec` may run, with the name of a file for its last word.
+    """
     at = 0
     while at < len(words):
         word = words[at]
@@ -95,6 +126,14 @@ def find_reads(tests: Mapping[str, str], words: Sequence[Word]) -> bool:
             if at == len(words) or not is_value(words[at], _SIGNED):
                 return False
             at += 1
+        elif text == "-exec":
+            start = at
+            while at < len(words) and words[at].text not in (";", "{}"):
+                at += 1
+            end = [word.text for word in words[at : at + 2]]
+            if end not in (["{}", ";"], ["{}", "+"]) or not shows_any_file(words[start : at + 1]):
+                return False
+            at += 2
         elif text.startswith("-") and text not in tests:
             return False
     return True

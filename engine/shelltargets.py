@@ -103,12 +103,17 @@ def searches(parts: tuple[Command, ...]) -> bool:
 def said(parts: tuple[Command, ...]) -> Iterator[str]:
     """Every text that the commands are given: words, values of options and of assignments, redirections."""
     for part in parts:
-        yield from (word.head for word in (*part.words, *part.noted))
-        yield from (value.head for _, value in part.assignments)
-        yield from (each.word.head for each in part.redirects)
+        yield from words_of(part)
         command = known_command(part)
         if command is not None:
             yield from (value.head for _, value in command.arguments.options if value is not None)
+
+
+def words_of(part: Command) -> Iterator[str]:
+    """What one command is given, as far as it is known."""
+    yield from (word.head for word in (*part.words, *part.noted))
+    yield from (value.head for _, value in part.assignments)
+    yield from (each.word.head for each in part.redirects)
 
 
 def folder_of(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:

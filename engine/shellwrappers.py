@@ -67,10 +67,10 @@ def _after_options(words: Words, flags: frozenset[str], values: dict[str, re.Pat
         text = words[at].text
         if text is None:
             return None
-        name, equals, given = text.partition("=")
+        name, _, given = text.partition("=") if text[:2] == "--" else (text[:2], "", text[2:])
         if text == "--":
             return words[at + 1 :]
-        if text in flags or (equals and name[:2] == "--" and name in values and values[name].match(given)):
+        if text in flags or (given and name in values and values[name].match(given)):
             at += 1
         elif text in values:
             value = words[at + 1].text if at + 1 < len(words) else None
@@ -135,6 +135,6 @@ WRAPPERS = {
 
 
 def _xargs(words: Words) -> Words | None:
-    flags = frozenset(("-0", "-r", "-t", "-x", "--null", "--no-run-if-empty", "-0r", "-r0", "-I{}"))
+    flags = frozenset(("-0", "-r", "-t", "-x", "--null", "--no-run-if-empty", "-0r", "-r0"))
     counts = dict.fromkeys(("-n", "-L", "-P", "-s", "--max-args", "--max-lines", "--max-procs"), _COUNT)
     return _after_options(words, flags, {**counts, "-I": _PLACE})

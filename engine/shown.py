@@ -38,6 +38,11 @@ _PARTS = frozenset(
 _EVERY = ("replace_all", "replaceAll", "allow_multiple")
 _GONE = frozenset({"old_string", "oldString", "old_str", "oldText", "old_text"})
 _TEXTS = _WHOLE | _PARTS | _GONE
+# What holds what is written, also as an object.
+HELD = _TEXTS | {
+    *("data", "document", "value", "values", "vars", "variables", "fields", "properties"),
+    *("set", "changes", "update", "updates", "patch"),
+}
 LINES = 16  # pieces of what was written that are kept of a target
 PIECE = 48  # bytes of a piece, as JSON
 _WRITABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*+")
@@ -306,14 +311,15 @@ def lines_by_name(text: str) -> dict[str, list[str]]:
 def shows_line(text: str, names: Iterable[str], *, known: bool) -> bool:
     """Does the answer of a search show a line, and not only counts, and names of what it looked through?
 
-    `known`: it is known what has to be seen, so that words that searches use are none of theirs alone.
+    `known`: it is known what has to be seen, so that words that searches use are none of theirs alone. Beside
+    them a count says what was searched for.
     """
     tails = {tail(name) for name in names}
     for line in text.splitlines():
         here = line.strip()
         if len(here) > LONGEST_PATH:
             return True
-        if _COUNTED.fullmatch(here) is None if known else not names_only(here):
+        if _COUNTED.fullmatch(here) is None and (known or not names_only(here)):
             found = _NAMED.fullmatch(here)
             if found is None or tail(found.group(1)) not in tails:
                 return True

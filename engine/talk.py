@@ -11,61 +11,55 @@ from collections.abc import Collection
 from typing import Any
 
 from .failures import says_how, says_nothing
+from .refusals import REFUSALS, refuses, words_of
 from .whereabouts import plain_key
 
 _LONGEST = 2_048  # characters of what can be talk
 _LINES = 12
 _OBJECTS = 64  # that are looked at
-_WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _TAG = re.compile(r"</?[A-Za-z][\w-]{0,63} ?/?>")
 _ELEMENT = re.compile(r"</?[A-Za-z][\w-]{0,63}(?: [^<>]{0,255})?/?>")
 _NAME = re.compile(r"[\w.-]*\w\.[A-Za-z]\w{0,7}")
-# A line with its number; `403: forbidden` is none.
+# A line with its number; `403: forbidden` is none, but for another number of blanks.
 _NUMBERED = re.compile(
-    r"\s*+(?:([^:\s][^:\n\t ]{0,255}+):)?[ \t]*+(?![45][0-9]{2}: )[0-9]{1,9}+ ?[:|→│\t][ \t]*+\S"
+    r"\s*+(?:([^:\s][^:\n\t ]{0,255}+):)?[ \t]*+(?![45][0-9]{2}: \S)[0-9]{1,9}+ ?[:|→│\t][ \t]*+\S"
 )
 _REMARK = re.compile(r"\s*+(?:#(?!#)|//|--|;|\*|<!--|%)")
 _PROMPT = re.compile(r"\s*+(?:[^\s@]{1,255}+@\S{0,255}[#$%>]|\$|PS [A-Z]:\S{0,255}>|\+)(?: |\Z)")
-_ASIDE = re.compile(r"\W*+(?:warning|note|notice|info|hint|tip)\W*:", re.IGNORECASE)
+# A key with one value, or in quotes, is none.
+_ASIDE = re.compile(
+    r"[^\w\"'>/-]*+(?:warning|note|notice|info|hint|tip)[^\w:]*+:\W*+[^\W_]++\W++[^\W_]", re.IGNORECASE
+)
 _LISTED = re.compile(r"\s*+[bcdlps-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][ .+@]")
 _FRAMED = re.compile(r"\A\s*+[(<\[]|[:)>\]]\s*+\Z")
-_CODE = re.compile(r"[={}]")
+_CODE = re.compile(r"[={}]|\w\([\"']")
+_ENDED = (";", "(", "[", "\\", "&&", "||")  # a line of code
+_INDENTED = re.compile(r"(?: {2}|\t)\s*+[^\s(\[]")
 # Words with which tools speak of themselves, of files, and of how a call went.
 _TALK = frozenset(
     """
     a accessed across again all already also an and any apr are as ask asked asking at attempt aug
-    available b background bash be been begin beginning binary blank but by byte bytes call calls can
-    character characters check code command commands complete completed completion consider contain
-    contains content contents could count counts created current cwd data date dec did dir directory do
-    document does done duration each elapsed else empty end ended ends env error errors execute executed
-    execution exists exit exited false feb fetch fetched file files finished first folder for found fri
-    from gb gmt had has have help here hit hits hour hours id if image images in info information
-    instead into is isdirectory isfile it its jan jul jun kb kib kilobytes large last limit line lines
-    list listed listing load loaded mar match matched matches matching may mb megabytes message mib min
-    minute minutes modified mon more ms name named next no none note notebook nothing notice nov now
-    null number observation occurrence occurrences oct of offset ok okay on once only open opened or
-    other output outputs over own page pages pagination path paths pattern patterns pdf per permissions
-    persist persists pid please previous printed process processed produced query ran range read reading
-    reads real received refine reset result results returned returning row rows run running s sat search
-    searched sec second seconds secs see sep session sh shell show showing shown signal size skipped so
-    some specific start started status stderr stdin stdout still subsequent succeeded success successful
-    successfully summary sun symbol symbols sys system task terminal text than that the their then there
-    these this those thu time times to too took tool tools total true truncated try trying tue type
-    types unchanged undefined under updated use used user using utc variables vars via view viewed wall
+    available b background bad bash be been begin beginning beyond binary blank but by byte bytes call
+    calls can character characters check code command commands complete completed completion consider
+    contain contains content contents could count counts created current cwd data date dec did dir
+    directory do document does done duration each elapsed else empty end ended ends env error errors
+    execute executed execution exists exit exited false fault feb fetch fetched file files finished
+    first folder for found fri from gateway gb gmt had has have help here hit hits hour hours id if
+    image images in info information instead into is isdirectory isfile it its jan jul jun kb kib
+    kilobytes large last limit line lines list listed listing load loaded many mar match matched matches
+    matching may mb megabytes message mib min minute minutes modified mon more ms name named next no
+    none note notebook nothing notice nov now null number observation occurrence occurrences oct of
+    offset ok okay on once only open opened or other output outputs over own page pages pagination path
+    paths pattern patterns pdf per permissions persist persists pid please previous printed process
+    processed produced query ran range read reading reads real received refine requests reset result
+    results returned returning row rows run running s sat saved search searched sec second seconds secs
+    see segmentation sep session sh shell show showing shown signal size skipped so some specific start
+    started status stderr stdin stdout still subsequent succeeded success successful successfully
+    summary sun symbol symbols sys system task terminal text than that the their then there these this
+    those thu time times to tokens too took tool tools total true truncated try trying tue type types
+    unchanged undefined under updated use used user using utc variables vars via view viewed wall
     warning warnings was wed were when which while whitespace will with within without word words
     working written yet you your zsh
-    """.split()  # noqa: SIM905
-)
-# Beside another word one of these says that something did not happen, or has to happen first.
-_REFUSALS = frozenset(
-    """
-    abort aborted approval approve approved await awaiting backgrounded blocked busy can't canceled
-    cancelled cannot cleared closed confirm confirmation declined denied deny disabled disallowed
-    disconnected error errors exceed exceeded exceeds excluded expired fail failed fails failure
-    forbidden hidden ignored inaccessible incompatible interrupted invalid locked missing must not
-    omitted outside pending prohibited redacted refused rejected removed require required requires
-    restricted retry shortened skipped sorry stopped suppressed timed unable unauthorized unavailable
-    unchanged unknown unloaded unreachable unreadable unrecognized unsupported wait waiting
     """.split()  # noqa: SIM905
 )
 _KINDS = frozenset({"file", "dir", "directory", "folder", "link", "d", "f"})  # in a listing of a folder
@@ -74,7 +68,7 @@ _NOUNS = frozenset(
     a an content contents data file files in line lines of page some text the this words
     """.split()  # noqa: SIM905
 )
-_ENDS = _REFUSALS | {"completed", "done", "executed", "finished", "ok", "okay", "success", "successful"}
+_ENDS = REFUSALS | frozenset("completed done executed finished killed ok okay success successful".split())  # noqa: SIM905
 # Keys, without capitals and marks, of what a tool says of the call; and of a file, beside what is in it.
 OF_CALLS = frozenset(
     """
@@ -126,7 +120,11 @@ def is_talk(text: str, names: Collection[str] = (), *, file: bool = True) -> boo
     lines = [line for line in text.splitlines() if line.strip()]
     if not file and any(name in text for name in names):
         return False
-    return len(lines) <= _LINES and all(_line_is_talk(line, tails, file) for line in lines)
+    if len(lines) > _LINES or (file and lines and _INDENTED.match(lines[0]) is not None):
+        return False
+    echoes = not tails or any(name in text for name in tails)  # a file may show other commands
+    alone = len(lines) == 1
+    return all(_is_prompt(line, echoes) or _line_is_talk(line, tails, file, alone) for line in lines)
 
 
 def names_only(line: str) -> bool:
@@ -134,28 +132,35 @@ def names_only(line: str) -> bool:
     if _NUMBERED.match(line) is not None:
         return False
     names, rest = _parted(_ELEMENT.sub(" ", line))
-    words = _words(rest)
+    words = words_of(rest)
     if words or names:
         return words <= _TALK
     return all(each.isdecimal() for each in re.findall(r"\w[^\s|)]*", rest))  # `1.4` is no count
 
 
-def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
+def _is_prompt(line: str, echoes: bool) -> bool:
+    found = _PROMPT.match(line)
+    return found is not None and (echoes or not line[found.end() :].strip())
+
+
+def _line_is_talk(line: str, tails: set[str], file: bool, alone: bool) -> bool:
     numbered = _NUMBERED.match(line)
     if numbered is not None and not (tails and numbered[1] and tail(numbered[1]) not in tails):
         return False
-    if _PROMPT.match(line) or _LISTED.match(line) or _ASIDE.match(line):
+    if _LISTED.match(line):
         return True
     bare, tags = _TAG.subn(" ", line) if "<" in line else (line, 0)
-    if _CODE.search(bare) is not None or bare.rstrip().endswith(";"):
-        return False
     names, rest = _parted(bare)
-    words = _words(rest)
+    words = words_of(rest)
     if words and _REMARK.match(line) is not None:
+        return False
+    if _ASIDE.match(line):
+        return True
+    if _CODE.search(bare) is not None or (words and bare.rstrip().endswith(_ENDED)):
         return False
     if not file:  # what something became may be said in the same words
         return len(words) > 1 and words <= _TALK and not any(map(str.isdigit, bare))
-    if _refuses(bare):
+    if refuses(bare, words, _TALK, alone=alone):
         return True
     if len(words) == 1 and not names:  # a file may hold one word, if it is none of how a call ends
         if not words.isdisjoint(_ENDS) or (words <= _TALK and _FRAMED.search(rest) is not None):
@@ -168,16 +173,6 @@ def _line_is_talk(line: str, tails: set[str], file: bool) -> bool:
         return words <= _TALK and not listed and len(max(words, key=len)) > 2
     # Names of others, or numbers alone, may be all that is in a file; between tags they are a tool's own.
     return tails.issuperset(names) and bool(tags or names or not any(map(str.isalnum, rest)))
-
-
-def _refuses(line: str) -> bool:
-    """Does a line say that something did not happen, as people write, and not as a setting does?"""
-    words = _words(line)
-    if words.isdisjoint(_REFUSALS) and not any(each.endswith("n't") for each in words):
-        return False
-    begins = line.lstrip()[:1]
-    prose = begins.isupper() or begins.isdigit() or begins in ("(", "[", "<") or line.rstrip().endswith(".")
-    return len(words) > (1 if prose else 3)
 
 
 def _parted(line: str) -> tuple[list[str], str]:
@@ -196,10 +191,6 @@ def _parted(line: str) -> tuple[list[str], str]:
 def tail(name: str) -> str:
     """The last part of a path."""
     return name.replace("\\", "/").rpartition("/")[2]
-
-
-def _words(text: str) -> set[str]:
-    return {each.replace("\u2019", "'").lower() for each in _WORDS.findall(text)}
 
 
 def tells_nothing(

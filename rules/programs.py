@@ -34,7 +34,11 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True):
     code: str = ""
     reads: int = -1
     filter: bool = False
+    alone: str = ""
     changes: str = ""
+    into: str = ""
+    edits: str = ""
+    more: bool = False
     runner: bool = False
 
 
@@ -46,8 +50,10 @@ class Program(Struct, frozen=True):
     with "=" a value follows. `need`: one of these must be there. `number`: `-20` is an option. `free`:
     whatever stands among its arguments, it writes nothing. `most`: how many operands it may have, -1 is any.
     `code`: which check its arguments need beside this. `reads`: at which operand its files begin, -1 where it
-    has none. `filter`: without files it shows what it got from its input. `changes`: where it changes files,
-    which of its operands these are, and `runner`: it runs what it is given; such programs never only read.
+    has none. `filter`: without files it shows what it got from its input. `alone`: words that, with nothing
+    beside them, print its version. `into`, `edits`: options whose values name what it writes to, and by which
+    it changes its files. `changes`: where it changes files, which of its operands these are, and `runner`: it
+    runs what it is given. `more`: it may change more than it names.
     """
 
     flags: frozenset[str]
@@ -62,8 +68,17 @@ class Program(Struct, frozen=True):
     code: str
     reads: int
     filter: bool
+    alone: frozenset[str]
     changes: str
+    into: frozenset[str]
+    edits: frozenset[str]
+    more: bool
     runner: bool
+
+    @property
+    def reads_only(self) -> bool:
+        """May it only read, and not just where it prints its version?"""
+        return not (self.changes or self.runner or (self.alone and not self.need))
 
 
 @cache
@@ -86,7 +101,11 @@ def programs() -> Mapping[str, Program]:
             row.code,
             row.reads,
             row.filter,
+            frozenset(row.alone.split()),
             row.changes,
+            frozenset(row.into.split()),
+            frozenset(row.edits.split()),
+            row.more,
             row.runner,
         )
         for each in (name, *row.names.split()):

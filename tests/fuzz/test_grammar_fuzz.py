@@ -154,7 +154,8 @@ def test_the_time_for_garbage_grows_linearly(piece):
         return time.process_time() - begin
 
     small = max(seconds(5_000), 0.01)
-    assert seconds(50_000) < 40 * small  # ten times the text; quadratic would be a hundred times
+    # Ten times the text; quadratic would be a hundred times. On a busy machine one look may be slow.
+    assert any(seconds(50_000) < 40 * small for _ in range(3))
 
 
 def test_random_bytes_read_as_latin_1_are_read():

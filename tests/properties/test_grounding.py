@@ -72,7 +72,46 @@ def test_the_gate_never_traps(script: list[Event]) -> None:
     assert not session.progress().halted
 
 
-@given(st.text(max_size=60) | st.text("0123456789abcdef:-./TZ Julpid\n", max_size=60))
+VARYING = [
+    *("2026-07-10", "2026/07/10", "10/07/2026", "10-Jul-2026", "20260710", "Jul", "10,", "Fri", "Friday,"),
+    *(
+        "20:47:03",
+        "20:47",
+        "PM",
+        "Z",
+        "12",
+        "1,234",
+        "0.5",
+        "1m23s",
+        "ms",
+        "m",
+        "h",
+        "s",
+        "ago",
+        "an",
+        "hour",
+    ),
+    *("deadbeef01", "12345678", "0x7f3a2b1c", "e-3", "550e8400-e29b-41d4-a716-446655440000"),
+    *(
+        "pid",
+        "ppid",
+        "process",
+        "ID",
+        "412",
+        "[412]:",
+        "sshd",
+        "/tmp/x",
+        "/var/folders",
+        "C:\\Temp",
+        "\\",
+        "/",
+    ),
+    *("=", ":", ".", "..", "_", "-", "(", '"', "\n", "x", "foo", " ", " ", " ", " "),
+]
+PIECES = st.lists(st.sampled_from(VARYING), max_size=9).map("".join)
+
+
+@given(st.text(max_size=60) | st.text("0123456789abcdef:-./TZ Julpid\n", max_size=60) | PIECES)
 def test_normalizing_is_total_and_settles(text: str) -> None:
     once = normalize(text)
     assert normalize(once) == once or "\0" in text

@@ -282,6 +282,74 @@ def test_a_change_that_names_nothing_owes_some_relevant_read() -> None:
     assert turn.accepts("completion")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tool --in a.cfg",
+        "sudo tool a.cfg b.cfg",
+        "x=1 tool /repo/./a.cfg",
+        "tool 'a.cfg'; ls",
+        'tool "$x" a.cfg',
+    ],
+)
+def test_what_an_unknown_command_names_of_what_claims_are_about_is_owed(command: str) -> None:
+    turn = Turn(claim_surface=["a.cfg", "web.cfg"])
+    turn.call("bash", {"command": command}, "")
+    turn.read("web.cfg", "x = 1")
+    assert turn.session.finish("completion").owed == ("a.cfg",)
+    turn.read()
+    assert turn.accepts("completion")
+
+
+def test_an_unknown_command_may_change_anew_what_was_changed_before() -> None:
+    turn = Turn(claim_surface=["web.cfg"])
+    turn.call("bash", {"command": "sed -i s/3/5/ Makefile"}, "")
+    turn.read("Makefile", "all: x")
+    assert turn.accepts("completion")
+    turn.call("bash", {"command": "tool Makefile"}, "")
+    turn.read("web.cfg", "x = 1")
+    assert turn.session.finish("completion").owed == ("Makefile",)
+
+
+@pytest.mark.parametrize(
+    ("surface", "command"),
+    [
+        (["src", "web.cfg"], "tool src"),  # no file: no look into it could settle it
+        (["a.cfg", "web.cfg"], "tool; sed -i s/3/5/ b.cfg && rm a.cfg"),  # what is known is not guessed at
+        (["a.cfg", "web.cfg"], "tool xa.cfg sub/a.cfg"),
+        (["a.cfg", "web.cfg"], "cat a.cfg && tool"),
+    ],
+)
+def test_what_an_unknown_command_does_not_name_is_not_owed(surface: list[str], command: str) -> None:
+    turn = Turn(claim_surface=surface)
+    turn.call("bash", {"command": command}, "")
+    assert not {"a.cfg", "src"} & set(turn.now.owed)
+
+
+def test_where_nothing_is_known_a_look_at_what_a_command_names_is_relevant() -> None:
+    turn = Turn(claim_surface=[])
+    turn.call("bash", {"command": "tool -o out/x.json -v"}, "")
+    assert turn.session.finish("completion").owed == ("a change that named nothing",)
+    turn.read("other.json", "x = 1")
+    assert not turn.accepts("completion")
+    turn.read("out/x.json", "x = 2")
+    assert turn.accepts("completion")
+    # With something to claim about, only that counts.
+    turn = Turn(claim_surface=["a.cfg"])
+    turn.call("bash", {"command": "tool -o out/x.json"}, "")
+    turn.read("out/x.json", "x = 2")
+    assert turn.session.finish("completion").owed == ("a change that named nothing",)
+
+
+def test_what_a_command_may_have_changed_is_not_owed_when_another_names_it() -> None:
+    turn = Turn(claim_surface=[])
+    turn.call("bash", {"command": "pytest t/test_a.py"}, "")
+    turn.call("edit", {"path": "a.py", "new_string": "x = 1"})
+    turn.call("bash", {"command": "pytest t/test_a.py"}, "")
+    turn.read("a.py", "x = 1")
+    assert turn.accepts("completion")
+
+
 def test_what_nothing_is_said_of_changes_things_but_for_its_annotations() -> None:
     turn = Turn()
     turn.call("look", {"path": "a.cfg"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -125,6 +126,150 @@ def test_each_word_of_a_state_is_its_own(look: Any) -> None:
     assert turn.now.owed == ("a.cfg",)
     turn.call("look", {"path": "a.cfg", "ref": "main"}, "timeout=30")
     assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {
+            "content": {
+                "openapi": "3.1.0",
+                "servers": [{"url": "https://a"}],
+                "metadata": {"namespace": "prod"},
+            }
+        },
+        {"changes": {"repository": "acme/app", "project": {"name": "app"}, "root": {"path_prefix": "x"}}},
+        {"data": {"services": {"web": {"container_name": "web", "environment": {"DEBUG": "0"}}}}},
+        *({"vars": {"region": "eu-west-1"}}, {"values": {"remote": {"autoForward": False}}}),
+        {"content": [{"cells": [{"host": "h"}]}] * 20_000},
+        {"edits": [{"old_string": "a", "new_string": "timeout", "replace_all": False}] * 2_000},
+        *({"_meta": {"instance": "r1"}}, {"region": {"start": 1, "end": 3}}, {"region": [1, 3]}),
+        *({"pull_first": True}, {"push_to_remote": True}, {"sandbox_mode": "workspace-write"}),
+        *({"symbol": "run", "namespace": "App\\Http"}, {"symbol_name": "run", "containerName": "Job"}),
+    ],
+)
+def test_what_a_change_writes_or_says_of_itself_is_no_place(beside: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", **beside})
+    turn.call("look", {"path": "a.cfg", "_meta": {"instance": "r2"}}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        *({"region": "1-20"}, {"region": {"startLine": 1}}, {"syntax_tree": True}, {"pull": "yes"}),
+        *({"user": "alice", "port": 80}, {"profile": "stage", "time": "now", "tags": ["x"], "url": "u"}),
+        *({"api_version": "2"}, {"schema_version": "1"}, {"use_branch": True}, {"snapshot_format": "md"}),
+    ],
+)
+def test_what_is_a_place_only_beside_one_is_none_alone(beside: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", EDIT)
+    turn.call("look", {"path": "a.cfg", **beside}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("there", [{"data": {"host": "h1", "path": "a.cfg"}}, {"options": {"host": "h1"}}])
+def test_a_place_beside_the_name_of_a_file_is_one_wherever_it_stands(there: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", **there})
+    turn.call("look", {"path": "a.cfg"}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+    turn.call("look", {"path": "a.cfg", "host": "h1"}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+def named(call: dict[str, Any]) -> dict[str, Any]:
+    return call if call.keys() & {"files", "paths"} else {"path": "a.cfg", **call}
+
+
+@pytest.mark.parametrize(
+    ("change", "look"),
+    [
+        # a name is what its last word says, and a text is no switch
+        *(({}, each) for each in ({"use_branch": "old"}, {"include_branch": "old"}, {"text_ref": "v1"})),
+        *(({}, each) for each in ({"line_sha": "a"}, {"detail_commit": "a"}, {"format_version": "1"})),
+        ({"api_host": "gitlab.com"}, {"api_host": "gitlab.corp"}),
+        # several of a thing are of its kind
+        *(({}, each) for each in ({"branches": "old"}, {"commits_back": 3}, {"repositories": "x"})),
+        *(({}, each) for each in ({"pods": "x"}, {"tags": "v1"}, {"refs": "old"}, {"versions": "2"})),
+        # what says more of a place
+        *(({"port": 22}, each) for each in ({"port": 2222}, {})),
+        *(({"user": "alice"}, each) for each in ({"user": "root"}, {"username": "root"}, {})),
+        ({"endpoint_url": "https://a"}, {"endpoint_url": "https://b"}),
+        ({"context": "kind"}, {"context": "prod"}),
+        *(
+            ({}, each)
+            for each in ({"time": "2 weeks ago"}, {"until": "2025"}, {"previous": True}, {"oid": "a"})
+        ),
+        *(({}, each) for each in ({"fork": "bob"}, {"organisation": "x"}, {"ref_type": "tag"})),
+        # which is which
+        ({"host": "a", "hostname": "b"}, {"host": "b", "hostname": "a"}),
+        ({"branch": "a", "ref": "b"}, {"branch": "b", "ref": "a"}),
+        ({"from_side": {"host": "a"}, "x": {"host": "b"}}, {"from_side": {"host": "b"}, "x": {"host": "a"}}),
+        (
+            {"files": [{"path": "a.cfg", "host": "a"}, {"path": "b.cfg", "host": "b"}]},
+            {"files": [{"path": "a.cfg", "host": "b"}, {"path": "b.cfg", "host": "a"}]},
+        ),
+        (
+            {"files": [{"path": "a.cfg", "host": "a"}, {"path": "b.cfg"}]},
+            {"files": [{"path": "a.cfg"}, {"path": "b.cfg", "host": "a"}]},
+        ),
+        (
+            {"files": [{"path": "a.cfg", "host": "a"}, {"path": "b.cfg", "host": "b"}]},
+            {"files": [{"path": "b.cfg", "host": "a"}, {"path": "a.cfg", "host": "b"}]},
+        ),
+        *(
+            ({"paths": ["a.cfg", "b"], "hosts": ["a", "b"]}, {"paths": each, "hosts": ["a", "b"]})
+            for each in (["b", "a.cfg"], ["a.cfg"])
+        ),
+        # what a change builds on, also as a part of a place
+        ({"server": {"name": "s", "snapshot": "1"}}, {"server": {"name": "s", "snapshot": "1"}}),
+        *(({}, each) for each in ({"nameSpace": "x"}, {"work_space": "x"}, {"sand_boxId": "x"})),
+    ],
+)
+def test_a_look_at_what_only_has_the_same_project_shows_nothing(change: Any, look: Any) -> None:
+    for there in ({"project_id": "7"}, {"project_id": "7", "branch": "main"}):
+        turn = a_turn()
+        turn.call("edit", named({**there, **change}))
+        turn.call("look", named({**there, **look}), "timeout=30")
+        assert "a.cfg" in turn.now.owed
+
+
+@pytest.mark.parametrize(
+    ("change", "look"),
+    [
+        ({"branch": "main", "ref": "main"}, {"ref": "refs/heads/main"}),
+        ({"host": "h", "user": "alice", "before": 3}, {"hostname": "h", "login": "alice", "context": 2}),
+        ({"project_id": 7, "branches": "a"}, {"project_id": "7", "branch": "a"}),
+        ({"edits": [{"host": "h"}, {"host": "h"}]}, {"host": "h"}),
+        ({"host": {"name": "h", "port": 1}}, {"host": {"port": 1, "name": "h"}}),
+    ],
+)
+def test_a_look_at_the_same_place_in_other_words_shows_it(change: Any, look: Any) -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", **change})
+    turn.call("look", {"path": "a.cfg", **look}, "timeout=30")
+    assert turn.now.owed == ()
+
+
+def test_of_too_many_places_none_is_known() -> None:
+    turn = a_turn()
+    turn.call("edit", {"path": "a.cfg", "hosts": ["h"] * 20_000})
+    turn.call("look", {"path": "a.cfg", "hosts": ["h"] * 20_000}, "timeout=30")
+    assert turn.now.owed == ("a.cfg",)
+
+
+def test_a_place_in_places_is_looked_at_once() -> None:
+    place: Any = "\U0001f600" * 250_000
+    for _ in range(60):
+        place = {"host": place}
+    tracemalloc.start()
+    a_turn().call("look", {"path": "a.cfg", **place}, "timeout=30")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 30_000_000
 
 
 def test_a_change_in_a_folder_that_is_not_known_is_not_seen_here() -> None:

@@ -347,6 +347,8 @@ def test_a_small_file_of_json_is_read(text: str) -> None:
             "timeout -v 1 cat a.cfg",
         ),
         *("head -n a a.cfg", "grep -A n x a.cfg", "head -n 5m a.cfg", "tail -n 99999999999 a.cfg"),
+        *("/usr/bin/time head -n 0 a.cfg", "/bin/nohup cat a.cfg", "tail -5 -q a.cfg 2>&1 | cat"),
+        *("rg '\\/' a.cfg | cat", "sed '1,2q' a.cfg | cat"),
     ],
 )
 def test_what_may_show_nothing_of_a_file_shows_no_unknown_change(command: str) -> None:
@@ -377,6 +379,7 @@ def test_a_name_with_a_number_that_is_not_known_is_none() -> None:
             "nice cat a.cfg",
             "rg '^b: \\d+' a.cfg | cat",
         ),
+        *("sed 9q a.cfg | cat", "sed -n '1,2p;9q' a.cfg | cat", "tail -5 a.cfg | cat"),
         *("awk '/b/' a.cfg | head", "timeout 9 cat a.cfg", "grep 'x (' a.cfg", "grep -F 'x (' a.cfg | cat"),
     ],
 )
@@ -546,3 +549,164 @@ def test_what_was_found_may_be_called_an_error(result: Any) -> None:
     turn = Turn(RULES, tools=None)
     turn.call("look", {"path": "a.cfg"}, result)
     assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("No timeout found", "Found 0 occurrences of timeout", 'Found 2 matches for "timeout"'),
+        *('Found 1 file(s) matching "timeout"\na.cfg', "Count: 0 of timeout", "Matches: 3 (timeout)"),
+        *("Found no timeout", "Found 12 references to timeout across 3 files"),
+    ],
+)
+def test_a_search_that_counts_what_it_was_asked_for_shows_no_line(result: str) -> None:
+    for value in (result, {"output": result}):
+        turn = Turn(RULES, tools=None)
+        turn.call("bash", UNKNOWN)
+        turn.call("search", {"path": "a.cfg", "query": "timeout"}, value)
+        assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
+    "result", [[], [[]], [None], ["ok"], ["done"], ["success"], ["ok", "done"], [["ok"]], '["ok"]', "[ ]"]
+)
+def test_a_list_is_judged_as_its_elements_are(result: Any) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "make"}, "built")
+    turn.call("look", {"id": "a.cfg"}, result)
+    assert turn.now.owed == ("a change that named nothing",)
+    turn.call("look", {"id": "a.cfg"}, ["ok", "timeout = 30"])
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize("key", ["pathInProject", "resource", "document", "id"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"status": "denied"},
+        {"status": "denied", "id": 7, "message": "The user denied reading a.cfg"},
+        {"status": "cancelled", "message": "The user denied reading a.cfg"},
+        {"status": "cancelled", "approval_id": 17, "requestId": "r1"},
+        {"status": "Canceled", "path": "a.cfg", "reason": "no"},
+    ],
+)
+def test_what_was_denied_is_no_look_under_whatever_key(key: str, result: Any) -> None:
+    for value in (result, {"structuredContent": result}):
+        turn = Turn(RULES, tools=None, claim_surface=["a.cfg"])
+        turn.call("look", {key: "a.cfg"}, value)
+        assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"id": 7, "status": "cancelled"},
+        {"order_id": "#W7", "status": "cancelled"},
+        {"order_id": "7", "status": "cancelled", "items": [], "user": "u", "address": "x"},
+    ],
+)
+def test_what_was_cancelled_may_be_the_thing_itself(result: Any) -> None:
+    turn = Turn(RULES, tools=None, claim_surface=["7"])
+    turn.call("look", {"id": "7"}, result)
+    assert turn.accepts("assertion")
+
+
+@pytest.mark.parametrize("key", ["data", "output", "result", "response", "content"])
+@pytest.mark.parametrize("inside", [{"path": "a.cfg", "size": 12}, {}, {"metadata": {"mode": "r"}}])
+def test_where_what_was_read_holds_no_text_the_others_are_none_of_it(key: str, inside: Any) -> None:
+    for tool, arguments in (("look", {"path": "a.cfg"}), ("bash", {"command": "cat a.cfg"})):
+        turn = Turn(RULES, tools=None)
+        turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+        turn.call(tool, arguments, {key: inside, "message": "timeout=30 is not in it"})
+        assert turn.now.owed == ("a.cfg",)
+        turn.call(tool, arguments, {key: {**inside, "text": "timeout=30"}})
+        assert turn.now.owed == ()
+
+
+def test_a_failure_that_is_told_beside_an_output_without_text_is_one() -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", {"command": "cat a.cfg"}, {"msg": "No results", "output": []})
+    assert not turn.accepts("assertion")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("    if user is not None:", "    if key not in seen:", "    except OSError as error:"),
+        *("    name TEXT NOT NULL,", "\treturn nil, errors.New('not found')", "  - read"),
+        *('return nil, errors.New("not found")', "RUN pip install retry and wait", "$ npm install retry"),
+        *('CMD ["./wait-for-it.sh", "db:5432"]', "Require ip 10.1.2.3", "Require all denied"),
+        *("def test_it_fails(path: Path) -> None:", 'die "it is not an absolute path"', "for text in ("),
+        *(
+            "password\trequired\tpam_permit.so",
+            "| `denied` | the model must not run |",
+            "### The bracket not closed",
+        ),
+        "before it counts; one of them may deny it, and another repair of it denies. A policy that raises",
+        "Any denial wins. Repairs of several policies must be equal in type and value. A repair is shown",
+        "A `deny` of one is an error of all: `allow` or `ask`",
+        *(
+            "schema must refuse what is there.",
+            "the variable must be set, and is ignored where it is not, and",
+        ),
+    ],
+)
+def test_code_and_pieces_of_longer_texts_are_no_talk(line: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("bash", {"command": "grep x a.cfg"}, line)
+    assert turn.now.owed == ()
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "The requested resource requires authentication.",
+        "`a.cfg` cannot be opened: it is locked by `vim`",
+        "approval required by policy, but AskForApproval is set to Never",
+        "reading files is not allowed.",
+        "Permission to use Read(a.cfg) has been denied.",
+        "The workspace trust prompt is pending; open a.cfg after trusting the folder.",
+        "Your request has been blocked by an administrator; contact support to get access.",
+        "The file was not shown,\nsince it is restricted.",
+        "### a.cfg: access denied",
+        "| a.cfg | access denied |",
+        "$ cd /repo\n$ cat a.cfg",
+        "[[NOTE] This file read has been removed to save space in the context window.]",
+    ],
+)
+def test_a_notice_may_be_long_or_say_why(notice: str) -> None:
+    assert is_talk(notice, ("a.cfg",))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("# NOTE: keep in sync with b.py", "// NOTE: port 8080", "> **Note:** needs Python 3.12"),
+        *("warning: '#ffaa00'", '"hint": "Enter your name",', "warning: 80", "  note: pays by card"),
+    ],
+)
+def test_a_remark_of_a_file_and_a_key_are_no_aside(line: str) -> None:
+    assert not is_talk(line, ("a.cfg",))
+    assert is_talk("Note: this look found nothing", ("a.cfg",))
+
+
+@pytest.mark.parametrize("line", ["412:  type: file", "404:     read all", "503:unavailable"])
+def test_a_line_may_have_the_number_of_a_state(line: str) -> None:
+    assert not is_talk(line, ("a.cfg",))
+    assert is_talk("404: Not Found", ("a.cfg",))
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        *("[offset beyond end of file]", "Offset 100 is beyond the end of the file (12 lines).", "0 lines"),
+        *("File too large to read (25000 tokens). Use offset and limit.", "Output saved to /tmp/x.txt"),
+        *("429 Too Many Requests", "502 Bad Gateway", "Too many open files", "Killed", "Segmentation fault"),
+    ],
+)
+def test_more_notices_of_well_known_tools(notice: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, notice)
+    assert turn.now.owed == ("a.cfg",)

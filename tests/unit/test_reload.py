@@ -241,12 +241,14 @@ def start(thread):
 engine = callgate.load({str(tmp_path / "deployment.yaml")!r})
 watch = engine.watch() if {host} else None
 begin, threading.Thread.start = threading.Thread.start, start
+assert engine.watched.poll is None
 child = os.fork()
 if not child:
     good = engine.status.warnings == ("its files are not watched: can't start new thread",)
     good = good and engine.refresh().warnings == engine.status.warnings
     threading.Thread.start = begin
     good = good and engine.refresh().warnings == () and (watch is None or watch.alive)
+    good = good and engine.watched.poll is True
     with open({str(tmp_path / "rules/a.gate")!r}, "w") as file:
         file.write('tool read {{ deny "edit" }}')
     end = time.monotonic() + 20
