@@ -1462,6 +1462,11 @@ def test_what_loops_and_variables_multiply_is_bounded() -> None:
         assert time.process_time() - started < 2
 
 
+def test_a_long_here_document_hides_no_name() -> None:
+    text = "cat > f <<'EOF'\n" + "it's > x\n" * 20_000 + "EOF\necho > g\n"
+    assert targets(text) == (("f", "g"), True)
+
+
 def test_the_table_names_each_program_once() -> None:
     table = programs()
     assert "cat" in table
