@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 
 from .errors import InputError
+from .shellchanges import changed, named, unclear
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import changed, displayed, searches, shown, unclear
+from .shelltargets import displayed, searches, shown
 from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
 
@@ -26,15 +27,20 @@ def mutates(command: str) -> bool:
     Cost: linear in the length of the text. Raises: InputError on what is no `str`; nothing else.
     """
     parts = _read(command)
-    if parts is None or not all(map(is_read_only, parts)):
-        return True
+    return parts is None or not all(map(is_read_only, parts)) or _reads_on(parts, command)
+
+
+def _reads_on(parts: tuple[Command, ...], command: str) -> bool:
+    """May what only reads take the lines behind it for its input, so that the shell goes on within them?"""
     if "\n" not in command.strip():
         return False
     # Where a line is an error for a shell, the next one reads what the shell itself reads.
-    piped = _HANGING.search(command) is None
+    piped = all(part.line >= 0 for part in parts) or _HANGING.search(command) is None
     for part, after in zip(parts, (*parts, None)[1:], strict=True):
+        if part.line == parts[-1].line >= 0:
+            break  # nothing stands behind it
         seen = after is not None and (after.link not in ("|", "|&") or not piped)
-        if takes_input(part, piped) or (seen and is_paged(part)):
+        if is_read_only(part) and (takes_input(part, piped) or (seen and is_paged(part))):
             return True
     return False
 
@@ -54,7 +60,10 @@ def runs(command: str, program: str) -> bool | None:
 def targets(command: str) -> tuple[tuple[str, ...], bool]:
     """The files that a mutating command plainly names, as written, and whether it may change more."""
     parts = _read(command)
-    return ((), True) if parts is None else changed(parts)
+    certain = None if parts is None else changed(parts)
+    if parts is None or certain is None:
+        return named(command), True
+    return certain, _reads_on(parts, command)
 
 
 def reads(command: str) -> tuple[str, ...]:

@@ -69,7 +69,9 @@ def takes_input(part: Command, piped: bool) -> bool:
     if not part.words:
         return bool(into)  # alone zsh shows it with a pager
     command = known_command(part)
-    if command is None or is_fed(part) or any(map(_is_dash, part.words)):
+    if command is None or is_fed(part):
+        return True
+    if command.program.code not in ("echo", "printf") and any(map(_is_dash, part.words)):
         return True
     program, arguments = command.program, command.arguments
     if not program.filter and not _COUNTING.match(command.name):
@@ -83,7 +85,7 @@ def takes_input(part: Command, piped: bool) -> bool:
     known = all(word.text is not None and not word.counted for word in part.words)
     if not known or not all(map(_is_file, (*files, *given))) or any(each.operator == "<&" for each in into):
         return True
-    if (piped and not part.nested and part.link in ("|", "|&")) or given or spoken:
+    if (piped and (part.line >= 0 or not part.nested) and part.link in ("|", "|&")) or given or spoken:
         return False
     if program.code == "awk":
         files = tuple(word for word in files if "=" not in word.head)

@@ -2,7 +2,8 @@
 
 Pipelines, `&&`, `||`, `;`, redirections, groups, subshells, `if`, `while`, `until` and `for … in …`. Unclear,
 so never read: here-documents, background jobs, functions, `case`, arithmetic, arrays. bash, dash and zsh read
-what is read here in one way, or call it an error.
+what is read here in one way, or call it an error. A text that none of them calls one is `plain`, which is
+tried first: else each line may be run without those before it.
 
 Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s, 100 kB of here-documents
 7 s), mends errors, and reads `a\\⏎b` as two words where bash reads one; `bashlex` is under the GPL.
@@ -11,11 +12,12 @@ Why not a library: `tree-sitter-bash` is quadratic (40 kB of `a|` takes it 17 s,
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 
 from msgspec import Struct
 
-from .shellwords import REDIRECT, Items, Rest, Unclear, Word, WordReader
+from .shellwords import HISTORY, REDIRECT, Items, Rest, Unclear, Word, WordReader, value_of
 
 LONGEST = 32_768  # code points; some tenths of a second at worst
 LONGEST_LINE = (
@@ -31,10 +33,10 @@ _ODD = re.compile(
 _QUICK = re.compile(r"^[ \t]*\^", re.MULTILINE)
 # Behind these the history of bash may be wrong about what stands in quotes, and expand a `!` there.
 _ESCAPED = re.compile(r"\\[\\\"]")
-_HISTORY = re.compile(r"![^ \t\n=]")
 _OPERATOR = re.compile(r"&&|\|\||\|&?|;|\n|[()]")
 _LOOP = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CLOSING = frozenset(("then", "elif", "else", "fi", "do", "done", "}"))
+_ODD_WORDS = frozenset(("{", "!", "[[", "time"))  # errors for some shell, with what may stand behind them
 _UNREAD = frozenset(("case", "esac", "select", "function", "coproc", "in"))
 # Small names to which a shell, mostly zsh with its modules, gives a meaning of its own.
 _NAMED = (
@@ -62,6 +64,7 @@ class Command(Struct, frozen=True, gc=False):
 
     `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
     `noted`: the words of the comment behind it, which a shell without comments gives to the program.
+    `line`: of which line of a plain text it is, whole loops counted as one; -1 where the text is none.
     """
 
     words: tuple[Word, ...]
@@ -70,6 +73,7 @@ class Command(Struct, frozen=True, gc=False):
     link: str
     nested: bool
     noted: tuple[Word, ...] = ()
+    line: int = -1
 
 
 @lru_cache(8)  # of one call several things are asked
@@ -83,24 +87,42 @@ def read(text: str) -> tuple[Command, ...] | None:
     if any(len(line.encode()) > LONGEST_LINE for line in text.split("\n")):
         return None
     escaped = _ESCAPED.search(text)
-    if escaped is not None and _HISTORY.search(text, escaped.end()):
+    if escaped is not None and HISTORY.search(text, escaped.end()):
         return None
-    reader = _Reader(text)
-    try:
-        reader.script(frozenset(), "")
-        if reader.at < len(text):
-            return None
-    except Unclear:
-        return None
-    return tuple(reader.commands)
+    for plain in (True, False):
+        reader = _Reader(text, plain)
+        with suppress(Unclear):
+            reader.script(frozenset(), "")
+            if reader.at == len(text):
+                return tuple(reader.commands)
+    return None
+
+
+def assigned(words: tuple[Word, ...]) -> tuple[tuple[tuple[str, Word], ...], tuple[Word, ...]]:
+    """The assignments before a command, and its words."""
+    found: list[tuple[str, Word]] = []
+    while len(found) < len(words) and words[len(found)].assigns:
+        word = words[len(found)]
+        name, _, value = word.head.partition("=")
+        found.append((name, Word(value, word.rest, word.quoted)))
+    return tuple(found), words[len(found) :]
+
+
+def _is_plain(redirect: Redirect) -> bool:
+    """A redirection that no shell calls an error."""
+    if redirect.operator == ">&":
+        return redirect.word.text in ("1", "2")
+    return redirect.operator in ("<", ">", ">>") and redirect.word.head != ""
 
 
 class _Reader(WordReader):
     """Collects the simple commands of a text."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, plain: bool) -> None:
+        super().__init__(text, plain)
+        self.again = LONGEST  # how much may be read once more
         self.depth = 0
+        self.line = 0 if plain else -1
         self.commands: list[Command] = []
 
     def script(self, until: frozenset[str], link: str) -> str:
@@ -116,6 +138,8 @@ class _Reader(WordReader):
             self.chain(link if first else ";")
             first = False
             operator = self.operator()
+            if operator == "\n" and self.plain and not until:
+                self.line += 1
             if operator not in (";", "\n"):
                 if operator == ")" and ")" in until:
                     return ")"
@@ -129,6 +153,8 @@ class _Reader(WordReader):
         if self.at == len(self.text):
             if until:
                 raise Unclear
+            if self.text.rstrip(" ").endswith("\\\n"):
+                self.odd()  # what comes next would belong to it
             return ""
         if self.text[self.at] == ")":
             if ")" not in until:
@@ -152,13 +178,14 @@ class _Reader(WordReader):
             if link not in ("&&", "||"):
                 self.at = start
                 return
-            self.newlines()
+            self.goes_on()
 
     def pipeline(self, link: str) -> None:
         self.blanks()
         word = self.peek()
         negated = int(word is not None and word.keyword == "!")
         if negated:
+            self.odd()
             self.ahead = None
         self.depth += negated
         while True:
@@ -168,18 +195,23 @@ class _Reader(WordReader):
             if link not in ("|", "|&"):
                 self.at = start
                 break
-            self.newlines()
+            if link == "|&":
+                self.odd()  # for dash
+            self.goes_on()
         self.depth -= negated
 
     def command(self, link: str) -> None:
         self.blanks()
         if self.text.startswith("(", self.at) and self.ahead is None:
+            self.odd()
             self.inner(("(", ")"), link)
             return
         word = self.peek()
         keyword = word.keyword if word is not None else None
         if keyword in _CLOSING or keyword in _UNREAD:
             raise Unclear
+        if keyword in _ODD_WORDS:
+            self.odd()
         if keyword in ("{", "if", "while", "until", "for"):
             self.inner((keyword, ""), link)
             return
@@ -212,7 +244,7 @@ class _Reader(WordReader):
                 self.script(frozenset(("done",)), ";")
         _, redirects = self.words()
         if redirects:
-            self.commands.append(Command((), (), redirects, ";", True))
+            self.commands.append(Command((), (), redirects, ";", True, (), self.line))
         self.depth -= 1
 
     def loop(self, link: str) -> None:
@@ -224,29 +256,38 @@ class _Reader(WordReader):
         items, redirects = self.words(True)
         if redirects or self.operator() not in (";", "\n"):
             raise Unclear
-        self.newlines()
+        self.goes_on()
         if self.word().keyword != "do":
             raise Unclear
-        self.loops[name] = (self.at, Items.of((*items, *self.noted)))
-        self.script(frozenset(("done",)), link)
+        if not items:
+            self.odd()
+        start = self.at
+        self.loops[name] = (start, Items.of((*items, *self.noted)))
+        texts = [value_of(word) for word in items] if self.plain else []
+        for text in texts if None not in texts else []:
+            self.values[name] = text or ""
+            self.at = start
+            self.script(frozenset(("done",)), link)
+            link = ";"
+            self.again -= self.at - start
+            if self.again < 0:
+                raise Unclear
+        if None in texts or not texts:
+            self.script(frozenset(("done",)), link)
+        self.values.pop(name, None)
         del self.loops[name]
 
     def simple(self, link: str) -> None:
         words, redirects = self.words(True)
         noted = tuple(self.noted)
-        assignments: list[tuple[str, Word]] = []
-        while len(assignments) < len(words):
-            word = words[len(assignments)]
-            if not word.assigns:
-                break
-            name, _, value = word.head.partition("=")
-            assignments.append((name, Word(value, word.rest, word.quoted)))
-        rest = words[len(assignments) :]
+        assignments, rest = assigned(words)
         if not words and not redirects:
             raise Unclear
+        if assignments or not rest:
+            self.odd()
         if redirects and any(word.keyword == "[[" for word in words):
             raise Unclear  # within the condition it is an error
-        self.commands.append(Command(rest, tuple(assignments), redirects, link, self.depth > 0, noted))
+        self.commands.append(Command(rest, assignments, redirects, link, self.depth > 0, noted, self.line))
 
     def words(self, any_word: bool = False) -> tuple[tuple[Word, ...], tuple[Redirect, ...]]:
         """The words and redirections up to an operator; without `any_word` only redirections may come."""
@@ -269,6 +310,8 @@ class _Reader(WordReader):
                 fd, operator = (found[1], found[2]) if found[2] else ("", found[4])
                 redirects.append(Redirect(fd, operator, self.word()))
                 split = split or operator[0] == "&"
+                if not _is_plain(redirects[-1]) or self.text[self.at : self.at + 1] in ("<", ">", "&"):
+                    self.odd()
             elif self.text[self.at] == "&":
                 return tuple(words), tuple(redirects)
             elif any_word and not split:  # dash ends the command at the `&` of `&>`
@@ -295,6 +338,13 @@ class _Reader(WordReader):
         if found[0] == ";" and self.text[self.at : self.at + 1] in (";", "&"):
             raise Unclear
         return found[0]
+
+    def goes_on(self) -> None:
+        """The lines up to what belongs to the one before: a comment between them ends it for some."""
+        start = self.at
+        self.newlines()
+        if "#" in self.text[start : self.at]:
+            self.odd()
 
     def newlines(self) -> None:
         self.blanks()

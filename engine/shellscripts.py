@@ -157,7 +157,9 @@ def printf_reads(words: Sequence[Word]) -> bool:
     """Does `printf` set no variable? `%n` and `-v` do; zsh runs what it finds in the number for a `%d`."""
     if words and words[0].text == "--":
         words = words[1:]
-    if not words or words[0].text is None or words[0].head.startswith("-") or _CODED.search(words[0].head):
+    if not words or words[0].text is None or _CODED.search(words[0].head):
+        return False
+    if words[0].head.startswith("-") and not words[0].head.startswith("---"):  # an error for bash, no option
         return False
     found = list(_CONVERSION.finditer(words[0].head))
     letters = {each[2] for each in found if each[0] != "%%"}

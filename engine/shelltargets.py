@@ -1,11 +1,10 @@
-"""The files that a shell command plainly names: those that it changes, and those that it shows.
+"""The files that a read-only shell command plainly shows.
 
 They are given as written, behind the folder of a `cd` at the beginning.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec import structs
@@ -15,94 +14,20 @@ from .shelllooks import (
     SEARCHES,
     has_names,
     is_certain,
-    is_name,
     is_plain,
     is_plainly_named,
     is_quiet,
     is_safe,
     recurses,
 )
-from .shellparts import is_fed, is_harmless, is_read_only, known_command
-from .shellprograms import Known, program_name
+from .shelloutline import MOVES
+from .shellparts import is_fed, is_read_only, known_command
+from .shellprograms import Known
 from .shellread import Command, Redirect
-from .shellwords import Rest, Word
-from .shellwrappers import is_locale, peel
-from .shellwrites import changed_by
 from .whereabouts import within
 
-_MOVES = frozenset(("cd", "pushd", "popd"))
-# They write no text that could be read after them.
-_TEXTLESS = frozenset(("rm", "rmdir", "unlink", "mkdir", "touch", "chmod", "chown", "chgrp", "git rm"))
-_SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z")
-_MORE = Word("", Rest.LOOSE)
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
-
-
-def changed(parts: tuple[Command, ...]) -> tuple[tuple[str, ...], bool]:
-    """The files that the commands change, as far as they name them, and whether they may change more.
-
-    Where they may, only those whose text they change, and none right below `/tmp`: what is gone, new and
-    empty, or thrown away cannot be looked at, and some look is owed in any case.
-    """
-    folder = _folder(parts, ("&&", ";"))
-    found: list[str] = []
-    texts: list[str] = []
-    lost = more = left = False  # lost: in a folder that is not known; left: it may run without the `cd`
-    for part in parts[folder is not None :]:
-        lost = lost or any(word.text in _MOVES for word in part.words)
-        left = left or part.link in (";", "||")
-        if is_read_only(part):
-            continue
-        words = _changed(part)
-        names = [
-            word.text for word in words if word.text and is_name(word) and (not lost or word.head[0] in "/~")
-        ]
-        more = more or lost or len(names) < len(words)
-        if folder is not None:
-            more = more or not _is_certain(folder) or left or any(map(_goes_up, names))
-        found += names
-        if part.redirects or not _is_textless(part):
-            texts += [name for name in names if not _SCRATCH.match(name)]
-    named = texts if more else found
-    return tuple(dict.fromkeys(named if folder is None else within(folder, named))), more
-
-
-def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
-    """What those commands are given that may change more than they plainly name."""
-    for part in parts:
-        if not (is_read_only(part) or all(word.text and is_name(word) for word in _changed(part))):
-            yield from _words(part)
-
-
-def _is_textless(part: Command) -> bool:
-    peeled = peel(part.words)
-    if peeled is None or not peeled[0]:
-        return False
-    name, rest = program_name(peeled[0][0]), peeled[0][1:]
-    return (f"git {rest[0].text}" if name == "git" and rest else name) in _TEXTLESS
-
-
-def _changed(part: Command) -> list[Word]:
-    """The words that name what it changes; an unknown one where it may change more."""
-    found = [
-        each.word if each.operator[0] in ">&" and (each.operator != ">&" or _is_file(each)) else _MORE
-        for each in part.redirects
-        if not is_harmless(each)
-    ]
-    if not all(map(is_locale, part.assignments)):
-        found.append(_MORE)
-    if not part.words:
-        return found or [_MORE]
-    if known_command(part) is not None:
-        return [*found, _MORE] if part.noted else found
-    peeled = peel(part.words)
-    return [*found, *([_MORE] if peeled is None or peeled[1] else changed_by(peeled[0]))]
-
-
-def _is_file(redirect: Redirect) -> bool:
-    """Does a `>&` write to a file, and not to what is open?"""
-    return redirect.fd == "" and not redirect.word.head[:1].isdecimal()
 
 
 def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
@@ -116,7 +41,7 @@ def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ..
         if part.nested or part.link not in joints or not is_read_only(part):
             return ()
         command = known_command(part)
-        if command is None or command.name in _MOVES or any(map(_is_hidden, part.redirects)):
+        if command is None or command.name in MOVES or any(map(_is_hidden, part.redirects)):
             return ()
         if is_fed(part):
             return ()
@@ -130,8 +55,8 @@ def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ..
 
 def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     """Those of `shown` where nothing but lines of these files can come out; after `cd /folder &&`, too."""
-    folder = _folder(parts, ("&&",))
-    if folder is not None and not _is_certain(folder):
+    folder = folder_of(parts, ("&&",))
+    if folder is not None and not is_fixed(folder):
         return ()
     looks = parts if folder is None else (structs.replace(parts[1], link=""), *parts[2:])
     quiet = silent = False
@@ -146,7 +71,7 @@ def displayed(parts: tuple[Command, ...]) -> tuple[str, ...]:
     names = _shown(looks, ("", "&&", ";", "|", "|&"))
     if quiet and len(names) > 1:
         return ()  # which of them could not be read is not told
-    if folder is not None and any(map(_goes_up, names)):
+    if folder is not None and any(map(goes_up, names)):
         return ()  # the folder may be a link
     return names if folder is None else within(folder, names)
 
@@ -158,7 +83,7 @@ def is_sure(parts: tuple[Command, ...], several: bool) -> bool:
     """
     for part, after in zip(parts, (*parts, None)[1:], strict=True):
         command = known_command(part)
-        if command is None or command.name in _MOVES:
+        if command is None or command.name in MOVES:
             continue
         if several and (not is_certain(command) or (part.link in ("|", "|&") and command.name in CUTTING)):
             return False
@@ -178,19 +103,20 @@ def searches(parts: tuple[Command, ...]) -> bool:
 def said(parts: tuple[Command, ...]) -> Iterator[str]:
     """Every text that the commands are given: words, values of options and of assignments, redirections."""
     for part in parts:
-        yield from _words(part)
+        yield from words_of(part)
         command = known_command(part)
         if command is not None:
             yield from (value.head for _, value in command.arguments.options if value is not None)
 
 
-def _words(part: Command) -> Iterator[str]:
+def words_of(part: Command) -> Iterator[str]:
+    """What one command is given, as far as it is known."""
     yield from (word.head for word in (*part.words, *part.noted))
     yield from (value.head for _, value in part.assignments)
     yield from (each.word.head for each in part.redirects)
 
 
-def _folder(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:
+def folder_of(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:
     """Where a `cd` goes that stands before all else, as written; None where none does."""
     first = parts[0] if len(parts) > 1 and parts[1].link in links else None
     if first is None or first.nested or first.redirects or first.assignments or len(first.words) != 2:
@@ -199,12 +125,12 @@ def _folder(parts: tuple[Command, ...], links: tuple[str, ...]) -> str | None:
     return where if first.words[0].text == "cd" and where and where[0] not in "-+" else None
 
 
-def _is_certain(folder: str) -> bool:
+def is_fixed(folder: str) -> bool:
     """Is it known without the folder that `cd` starts in?"""
-    return folder[0] == "/" and not _goes_up(folder)
+    return folder[0] == "/" and not goes_up(folder)
 
 
-def _goes_up(name: str) -> bool:
+def goes_up(name: str) -> bool:
     return ".." in name.split("/")
 
 

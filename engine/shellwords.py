@@ -12,15 +12,16 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-# Not a tab, at which a prompt completes names. A line goes on in one that is no command by itself: it is one
-# where a shell calls what stands before it an error, and reads on. (Behind a `-` zsh takes a command.)
-_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
+# Not a tab, at which a prompt completes names.
+_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n)*+")
+# A line goes on in one that is no command by itself: it is one where a shell calls what stands before it an
+# error, and reads on. (Behind a `-` zsh takes a command.)
+_CAREFUL_BLANKS = re.compile(r"(?: |(?<=[ \n])\\\n(?=[ ]*+(?:[|&]|-[\w-])))*")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[{}!&|;<>()]+")
-# No text in quotes goes on in another line, either.
-_SINGLE = re.compile(r"'([^'\n]*)'")
+_SINGLE = re.compile(r"'([^']*)'")
 # dash reads a `$` and a plain quoted text, which would end at a `\'`.
 _ANSI = re.compile(r"\$'((?:[^'\\\n]|\\[abefnrtv\\\"])*)'")
-_DOUBLE = re.compile(r'[^"\\$`!\n]+')
+_DOUBLE = re.compile(r'[^"\\$`!]+')
 _NAMED = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 # What zsh may take for a part of the parameter before it: a subscript or modifier.
 _JOINED = re.compile(r"\[|:[a-zA-Z&]")
@@ -29,13 +30,22 @@ _COUNTED = re.compile(r"[\w$*@!?#{-]")
 _BRACKETS = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
 _BRACES = re.compile(r"\{\}?(?=[ \t\n;&|)<>]|\Z)")
 _CLOSE = re.compile(r"\}(?=[ \t\n;&|)<>]|\Z)")
+HISTORY = re.compile(r"![^ \t\n=]")
 _POSITION = re.compile(r"\$(?:[@*-]|[0-9]+|\{[@*0-9]\})")
 # An interactive zsh knows no comments: they are read only if their words are plain, whoever gets them.
 _COMMENT = re.compile(r"#[\w#./:,+@%=-]*+(?:[ ]++(?:[\w#./:,%][\w#./:,+@%=-]*+)?+)*+\Z")
+_SAID = r"[\w #./:,+@%=?*~^\[\]-]|[^\x00-\x7f]"
+_PLAIN_REMARK = re.compile(rf"#(?:{_SAID})*+\Z")
+# Parentheses may be an error there, or a glob; not `*(…)`, which can run something, and no function's `()`.
+_REMARK = re.compile(
+    rf"#(?:{_SAID}|['\"]|(?<= )\((?=\w)[\w ./:,+@%=-]*+\)(?=[ .,:]|\Z)|(?<=[0-9])\)(?= ))*+\Z"
+)
+_SHEBANG = re.compile(r"#![\w/. -]++\Z")
 # `<1-9>` is a glob for zsh.
 REDIRECT = re.compile(r"([0-9]?)(?!<[0-9]*-[0-9]*>)(>>|>\||>&|<&|<<<|>|<)(?![<>(&|])|()(&>>?)(?![<>(&|])")
-_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
+ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+UNSPLIT = re.compile(r"[\w./:@%+=,-]+\Z")
+_LONGEST_VALUE = 256
 
 
 class Rest(IntEnum):
@@ -79,13 +89,18 @@ class Unclear(Exception):
 class WordReader:
     """Goes once through the text.
 
+    `plain`: what some shell may call an error is unclear, so no line is run without those before it; a loop
+    over known words is read once for each of them. `values`: the variables of such loops.
     `loops`: the variables of the loops around, where their bodies begin, and what they may be.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, plain: bool) -> None:
         self.text = text
+        self.plain = plain
+        self.history = HISTORY.search(text) is not None
         self.at = 0
         self.loops: dict[str, tuple[int, Items]] = {}
+        self.values: dict[str, str] = {}
         self.ahead: Word | None = None  # the word that was looked at and not taken
         self.noted: list[Word] = []  # the words of the last comment
 
@@ -93,7 +108,7 @@ class WordReader:
         """Skip blanks, continued lines and a comment. It is only called where a word may begin."""
         if self.ahead is not None:
             return
-        found = _BLANKS.match(self.text, self.at)
+        found = (_BLANKS if self.plain else _CAREFUL_BLANKS).match(self.text, self.at)
         start = self.at
         self.at = found.end() if found is not None else self.at
         if self.text.startswith("#", self.at):
@@ -101,10 +116,33 @@ class WordReader:
                 raise Unclear
             end = self.text.find("\n", self.at)
             comment = self.text[self.at : end if end >= 0 else len(self.text)]
-            if not _COMMENT.match(comment):
+            if not (
+                self.is_remark(comment) if self.is_alone() else _COMMENT.match(comment) and not self.plain
+            ):
                 raise Unclear
             self.noted = [Word(each) for each in comment.split()]
             self.at += len(comment)
+
+    def is_alone(self) -> bool:
+        """Is a line of its own here, for whoever reads the comment as a command?"""
+        start = self.text.rfind("\n", 0, self.at) + 1
+        return not self.text[start : self.at].strip(" ") and self.text[start - 2 : start] != "\\\n"
+
+    def is_remark(self, comment: str) -> bool:
+        """Is a comment in a line of its own no more to zsh than a command `#` and its words, or an error?"""
+        if self.at == 0 and _SHEBANG.match(comment):
+            return True
+        if self.plain or not _REMARK.match(comment):
+            return _PLAIN_REMARK.match(comment) is not None
+        single, double = comment.count("'"), comment.count('"')
+        if single % 2 and "'" in self.text[self.at + len(comment) :]:
+            return False  # for zsh the quotes go on up to there
+        return double % 2 == 0 and not (single and double)
+
+    def odd(self) -> None:
+        """Something that some shell may call an error."""
+        if self.plain:
+            raise Unclear
 
     def peek(self) -> Word | None:
         """The word where a command may begin, kept for who takes it; None for an operator or redirection."""
@@ -124,7 +162,7 @@ class WordReader:
         if self.ahead is not None:
             word, self.ahead = self.ahead, None
             return word
-        made = _Making()
+        made = Making()
         text, start = self.text, self.at
         opened = 0
         while self.at < len(text):
@@ -138,6 +176,7 @@ class WordReader:
                 found = _SINGLE.match(text, self.at)
                 if found is None or text[self.at - 1 : self.at] == "$":
                     raise Unclear  # the history of bash takes it for `$'…'`, which may go on behind a `\'`
+                self.lines(found[1])
                 made.quoted = True
                 made.add(found[1])
                 self.at = found.end()
@@ -166,13 +205,14 @@ class WordReader:
                 raise Unclear
         if self.at == start:
             raise Unclear
-        return made.word(_NAME.match(text, start) is not None)
+        return made.word(ASSIGNS.match(text, start) is not None)
 
-    def double(self, made: _Making) -> None:
+    def double(self, made: Making) -> None:
         made.quoted = True
         while True:
             found = _DOUBLE.match(self.text, self.at)
             if found is not None:
+                self.lines(found[0])
                 made.add(found[0])
                 self.at = found.end()
             letter = self.text[self.at : self.at + 1]
@@ -190,23 +230,32 @@ class WordReader:
             else:
                 raise Unclear
 
+    def lines(self, quoted: str) -> None:
+        """A text in quotes that goes on in another line: there the history of bash may not know of them."""
+        if "\n" in quoted and (not self.plain or self.history):
+            raise Unclear
+
     def tame(self) -> bool:
         """An `!` that an interactive shell does not take for its history."""
         return self.text[self.at + 1 : self.at + 2] in ("", " ", "\t", "\n", "=")
 
-    def wild(self, made: _Making, start: int) -> None:
+    def wild(self, made: Making, start: int) -> None:
         """A glob or braces; but `{`, `{}`, `[` and `[[` are words like any other."""
         found = _BRACES.match(self.text, self.at)
         if found is None and self.at == start:
             found = _BRACKETS.match(self.text, self.at)
         if found is not None:
+            if found[0] not in ("{}", "["):
+                self.odd()
             made.add(found[0])
             self.at = found.end()
         else:
+            if self.text[self.at] in "{[":
+                self.odd()
             made.unknown(Rest.WILD)
             self.at += 1
 
-    def dollar(self, made: _Making, quoted: bool) -> None:
+    def dollar(self, made: Making, quoted: bool) -> None:
         after = self.text[self.at + 1 : self.at + 2]
         if not quoted and (found := _ANSI.match(self.text, self.at)) is not None:
             made.quoted = True  # one text in dash, another in the others
@@ -243,13 +292,18 @@ class WordReader:
         if _JOINED.match(self.text, self.at):
             raise Unclear
 
-    def variable(self, made: _Making, name: str, quoted: bool) -> None:
+    def variable(self, made: Making, name: str, quoted: bool) -> None:
+        value = self.values.get(name)
+        if value is not None and (quoted or UNSPLIT.match(value)):
+            made.quoted = True
+            made.add(value)
+            return
         found = self.loops.get(name)
         if found is None:
             made.unknown(Rest.ONE if quoted else Rest.LOOSE)
             return
         begun, items = found
-        if self.text.find("\n", begun, self.at) >= 0:
+        if not self.plain and self.text.find("\n", begun, self.at) >= 0:
             items = _OLD
         made.unknown(items.quoted if quoted else items.bare, items.safe)
 
@@ -269,12 +323,17 @@ class Items(Struct, frozen=True, gc=False):
             return Items(Rest.ONE, Rest.LOOSE, False)
         if most is Rest.WILD:
             return Items(Rest.ONE if safe else Rest.WILD, Rest.LOOSE, safe)
-        one = safe and all(_UNSPLIT.match(item.head) for item in items)
+        one = safe and all(UNSPLIT.match(item.head) for item in items)
         return Items(Rest.ONE, Rest.ONE if one else Rest.LOOSE, safe)
 
 
 # In a later line: where a shell calls one between an error, there is no loop, and the value is older.
 _OLD = Items(Rest.WILD, Rest.LOOSE, False)
+
+
+def value_of(word: Word) -> str | None:
+    """What a variable is that is given this word, None where that is not known, or too long to be a name."""
+    return None if word.counted or len(word.head) > _LONGEST_VALUE else word.text
 
 
 def is_safe(head: str) -> bool:
@@ -288,7 +347,7 @@ def is_safe(head: str) -> bool:
     return path == head or path[0] == "/"
 
 
-class _Making:
+class Making:
     """A word while it is read."""
 
     def __init__(self) -> None:

@@ -326,6 +326,89 @@ def _spoiled(random: Random) -> str:
     return text
 
 
+BODIES = ("> no", "it's", "EOF", "\tEOF", "$x", "a\\\\", "`:`", "$(: > no)", ")", "done", "<<EOF", '"')
+QUOTED = (
+    " ",
+    "> no",
+    "it's",
+    "$(echo ')')",
+    "`:`",
+    "$((1+(2)))",
+    "${x:-$(:)}",
+    "$(cat <<'Q'\n' )\nQ\n)",
+    '\\"',
+    "#",
+    "\n",
+)
+
+
+class Script:
+    """Draws a script for bash, of which every part is run, that writes files which it names one by one."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.names: list[str] = []
+        self.documents: list[str] = []
+        self.text = self.lines(0)
+
+    def into(self) -> str:
+        self.names.append(f"f{len(self.names)}")
+        operator = self.random.choice(("> ", ">", ">> ", "2> ", "&> "))
+        return operator + self.random.choice(("{}", "'{}'", '"{}"', "./{}", "\\{}")).format(self.names[-1])
+
+    def word(self) -> str:
+        parts = self.random.choices(QUOTED, k=self.random.randint(0, 3))
+        return self.random.choice(
+            (f'"{"".join(parts)}"', "$(:)", "`:`", "a#b", "\\>", "'> no\n'", "<(:)", "$'\\''", "{a,b}")
+        )
+
+    def end(self) -> str:
+        """A line's end, with the here-documents that begin in it."""
+        ends, self.documents = self.documents, []
+        bodies = []
+        for end in ends:
+            plain = end.strip("'\"\\")
+            lines = self.random.choices(BODIES[:3] if plain == end else BODIES, k=self.random.randint(0, 3))
+            bodies += [line + "\n" for line in (*(each for each in lines if each.strip() != plain), plain)]
+        return "\n" + "".join(bodies) if bodies else self.random.choice(("\n", "; ", "\n# it's > no\n"))
+
+    def command(self) -> str:
+        match self.random.randrange(7):
+            case 0:
+                self.documents.append(self.random.choice(("EOF", "'EOF'", "\\EOF", '"E F"')))
+                return f"cat <<{self.documents[-1]} {self.into()}"
+            case 1:
+                return f"echo {self.word()} | tee {self.into().lstrip('>&2 ')}"
+            case 2:
+                return f"bash -c 'echo a {self.into().replace(chr(39), '')}'"
+            case 3:
+                return f'env A=1 sh -c "echo; : {self.into().replace(chr(34), "").replace("&", "")}"'
+            case 4:
+                return "[[ a > no ]]; (( 1 > 2 )); x=" + self.word()
+            case _:
+                return f"echo {self.word()} {self.into()}"
+
+    def block(self, depth: int) -> str:
+        match self.random.randrange(7) if depth < 3 else 6:
+            case 0:
+                return f"if :; then {self.lines(depth)}fi {self.into()}"
+            case 1:
+                first, second = f"f{len(self.names)}", f"f{len(self.names) + 1}"
+                self.names += [first, second]
+                return f"for v in {first} {second}; do : > $v; done"
+            case 2:
+                return f"case a in (b) ;; a|c) {self.lines(depth)};; esac {self.into()}"
+            case 3:
+                return f"( {self.lines(depth)})"
+            case 4:
+                return f"while :; do {self.lines(depth)}break; done {self.into()}"
+            case _:
+                return self.command() + self.random.choice(("", "", " &\nwait")) * (not self.documents)
+
+    def lines(self, depth: int) -> str:
+        return "".join(self.block(depth + 1) + self.end() for _ in range(self.random.randint(1, 3)))
+
+
 class Folder:
     """A folder with files and a git repository, and what is in it."""
 

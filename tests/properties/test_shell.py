@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from time import process_time
 
@@ -11,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callgate.engine.shell import mutates, reads, runs, targets
+from callgate.engine.shellchanges import changed, named
 from callgate.engine.shellread import LONGEST, LONGEST_LINE, read
 
 from . import shell_commands
@@ -108,6 +113,70 @@ HOSTILE = (
         "é",
     ),
 )
+UNREAD = (
+    *(
+        "`a`",
+        '"${a',
+        "<<a\n",
+        "cat <<a\nb\na\n",
+        "bash <<a\nb\na\n",
+        "a=bb;b=$a$a;",
+        'a=b;sh -c "$a$a";',
+        "eval ",
+    ),
+    *("sh -c 'eval ", "sudo ", "case a in a) ", "f() ", "<(", "for f in a b; do cat <<a\nb\na\n"),
+)
+PLAIN_PARTS = (
+    *(
+        "ls ",
+        "cat a",
+        "grep b ",
+        "[ -f a ]",
+        "for x in a b",
+        "\nif ",
+        "if ls",
+        "; then ",
+        "\nthen\n",
+        "; fi",
+        "\nfi",
+        "; do ",
+    ),
+    *(
+        "\ndo\n",
+        "; done",
+        "\ndone",
+        "\n",
+        "\n",
+        " | ",
+        " |\n",
+        " && ",
+        "; ",
+        " \\\n",
+        "'a\nb'",
+        '"a\nb"',
+        ' "$x"',
+        " $x",
+        " a",
+    ),
+    *(
+        " 2>&1",
+        " >/dev/null",
+        " <a",
+        " {}",
+        " !",
+        " =",
+        " #",
+        "\n# a\n",
+        " *",
+        "{a,b}",
+        "`",
+        " }",
+        " in",
+        "time ",
+        " ]",
+        " -n",
+    ),
+)
 
 
 def long_profile() -> bool:
@@ -160,16 +229,25 @@ def test_quotes_that_change_no_word_change_no_answer(text: str, data: st.DataObj
     assert mutates(" ".join(made)) is mutates(text)
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_time_is_linear_and_bounded(unit: str) -> None:
+@given(SEEDS.map(shell_commands.command))
+def test_what_is_named_is_what_is_changed(text: str) -> None:
+    """Two readers, of what is understood and of what is not, agree on what both read."""
+    parts = read(text)
+    certain = changed(parts) if parts is not None else None
+    assert certain is None or set(named(text)) <= set(certain)
+
+
+@pytest.mark.parametrize("ask", [mutates, named])
+@pytest.mark.parametrize("unit", [*HOSTILE, *UNREAD])
+def test_time_is_linear_and_bounded(unit: str, ask: Callable[[str], object]) -> None:
     def time(length: int) -> float:
         line = unit * (LONGEST_LINE // len(unit)) + "\n"
         text = line * (length // len(line))
         started = process_time()
-        mutates(text)
+        ask(text)
         return process_time() - started
 
-    assert time(1_000_000) < 0.1  # longer than what is read
+    assert time(1_000_000) < (0.1 if ask is mutates else 2)  # longer than what is read
     # Eight times the text: 64 times the time, were it quadratic.
     assert min(time(LONGEST) for _ in range(3)) < 20 * max(min(time(LONGEST // 8) for _ in range(5)), 0.001)
 
@@ -214,3 +292,32 @@ def words_agree(random: Random, folder: shell_commands.Folder) -> bool:
         return False
     assert folder.output(text) == "".join(f"{word}\f" for word in words or ("",)), text
     return True
+
+
+@pytest.mark.skipif(not os.access(BASH, os.X_OK), reason="there is no bash")
+def test_what_bash_writes_is_named(tmp_path: Path) -> None:
+    random = Random(22)
+    for number in range(2_000 if long_profile() else 60):
+        script, folder = shell_commands.Script(random), tmp_path / str(number)
+        folder.mkdir()
+        subprocess.run(
+            (BASH, "-c", script.text), cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=9
+        )
+        found = {name.removeprefix("./") for name in named(script.text)}
+        assert found == set(os.listdir(folder)) == set(script.names), script.text
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "busybox sh"])
+def test_plain_text_is_no_error_for_any_shell(shell: str) -> None:
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"there is no {shell}")
+    random = Random(23)
+    ran = 0
+    while ran < (3_000 if long_profile() else 60):
+        text = "".join(random.choices(PLAIN_PARTS, k=random.randint(3, 12)))
+        parts = read(text)
+        if not parts or parts[0].line < 0 or mutates(text) or "\n" not in text:
+            continue
+        done = subprocess.run((*shell.split(), "-n"), input=text.encode(), capture_output=True, timeout=9)
+        assert b"rror" not in done.stderr, text
+        ran += 1

@@ -441,14 +441,12 @@ def test_what_is_a_line_by_itself_is_no_part_of_a_word_or_command() -> None:
         f"time -p || cat {more}",
         f"if time | ls; then ls; fi; echo {more}",
         f"ls &>>/dev/null; echo {more}",
-        'echo "a\ntouch f"',
         "echo $'a\ntouch f\n'",
         "cat 2>&1</dev/null \\\n touch f",
-        "cat a \\\n'touch' f",
         f"! cat {more}",
         f"[[ -f a ]] && cat {more}",
         f"[[ ! a = b* ]]; cat {more} 2>&1",
-        f"ls | cat {more}",
+        f"(ls) | cat {more}",
     )
     none_mutates("cat a \\\n  -n", "cat a \\\n  | sort \\\n | uniq -c", "ls a \\\n && cat a", "ls\ncat a")
     all_mutate(
@@ -524,6 +522,33 @@ def test_a_comment_is_read_as_words_too() -> None:
     )
     none_mutates(
         "cat a # note: see b.cfg, or c/d", "# only this\nuniq a", "uniq a; # x", "git status # now", "ls #x"
+    )
+    # In a line of its own it is a command `#`, or an error.
+    remarks = (
+        "what is here?",
+        "it's",
+        "1) look",
+        "list (all)",
+        "a = b",
+        'the "x"',
+        "a 'b' *",
+        "a — b",
+        "[x] ~",
+    )
+    none_mutates(*(f"# {each}\nls" for each in remarks), "#!/bin/bash\nls", "ls\n  # why?\ncat a")
+    none_mutates("for f in a; do\n  # why?\n  sort $f\ndone")
+    all_mutate(
+        *("# it's\necho ';touch f;'", "# list ()\nls", "# *(e:x:)\nls", "# a (b)(c)\nls", "# a; touch x\nls"),
+        *(
+            "# `x`\nls",
+            "# $x\nls",
+            "# {a}\nls",
+            "# a \\\ntouch x",
+            "ls # why?",
+            "ls\n#!/bin/bash",
+            '# a"b\nls',
+        ),
+        *("for f in a; do\n # it's\n sort $f\ndone", "ls \\\n# why?\n"),
     )
     none_mutates("if true # yes\nthen cat a; fi # done", 'for f in a b # no\ndo stat "$f"; done')
     assert runs("pytest # --co", "pytest") is None
@@ -629,10 +654,10 @@ def test_a_line_that_goes_on_with_a_dash_alone_mutates() -> None:
     # zsh takes it for a word before a command.
     all_mutate(
         "LANG=C time ls | cat \\\n - touch f",
-        "cat a \\\n -",
-        "cat \\\n  -\\\n -n",
-        "cat \\\n -''",
-        "cat \\\n -|cat",
+        "{ cat a \\\n -; }",
+        "{ cat \\\n  -\\\n -n; }",
+        "{ cat \\\n -''; }",
+        "{ cat \\\n -|cat; }",
     )
     none_mutates("cat a \\\n  -n", "cat a \\\n  --number")
 
@@ -641,9 +666,9 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
     # What some shell calls an error in a later line leaves the old value to the lines behind it.
     all_mutate(
         "for x in a; do ls |& cat\nsort $x a\ndone",
-        'for x in a; do\n sort "$x"\ndone',
-        "for x in a; do for y in b\ndo sort $x; done\ndone",
-        "for x in a; do ls \\\n | sort $x; done",
+        'for x in a; do [[ y ]]\n sort "$x"\ndone',
+        "for x in a; do for y in b\ndo ! sort $x; done\ndone",
+        "for x in a; do (ls) \\\n | sort $x; done",
         "for x in a\ndo for x in -of; do ls; done; sort $x; done",
     )
     none_mutates(
@@ -653,6 +678,48 @@ def test_the_variable_of_a_loop_is_known_only_in_the_line_where_it_begins() -> N
         "for x in a\ndo stat $x\ndone",  # without its beginning the second line is an error everywhere
         "if ls\nthen\n for x in a; do stat $x; done\nfi",
     )
+
+
+def test_lines_that_no_shell_takes_for_an_error_are_read_together() -> None:
+    none_mutates(
+        'for f in a b; do\n  cat "$f"\ndone\nls',
+        'for f in a b\ndo\n  wc -l ./$f\n  grep x -- "src/$f" | head -n 3\ndone\nls',
+        'for i in 1 2; do sed -n "${i}p" a; done',
+        "cat a.py | \\\n  grep x",
+        "cat a |\n grep x\nls",
+        "ls && \\\n pwd",
+        "grep -rn --include='*.py' \\\n foo src\nls",
+        "awk '\n{print $1}\n' f\nls",
+        "jq '\n.a\n' f",
+        'echo "a\ntouch f"',
+        "cat a \\\n'touch' f",
+        "find . \\\n -name x | \\\n sort",
+        "if [ -f a ]\nthen\n  # see\n  cat a\nfi 2>/dev/null\nls",
+        "for d in a b; do for f in c d; do\n cat $d/$f\ndone\ndone",
+        'for f in src/*; do\n find "$f" -name x\n wc -l "$f"\ndone',
+        "ls\n\nrg x; git log && git diff\n",
+    )
+    all_mutate(
+        "for x in -of; do\n sort a $x\ndone",
+        "for x in a; do\n $x\ndone",
+        'for x in a; do\n head -c 6 "$y"\ndone\nls',
+        'for f in src/*; do\n wc -l "$f"\ndone\nls',
+        "for x in a /dev/stdin; do\n head -c 6 $x\ndone\nls",
+        "for x in a; do\n sort $x; done; head -c 6 $x\nls",
+        "for x in 'a -of'; do\n sort $x\ndone",
+        "for x in a # b\ndo\n sort $x\ndone",
+        "for x in a; do\n if ls; then ls; fi # b\n sort $x\ndone",
+        "ls | # a\nhead -c 6\nls",
+        "cat a \\\n",
+        "ls | (\nhead -c 6)\nls",
+        "cat a 2>&1</dev/null | \\\n head -c 6\nls",
+        "awk '\n!x' a",
+        "echo 'a\nb' '!x'",
+        "cat a \\\n # b\nls",
+    )
+    # Read once for each value, within bounds.
+    many = " ".join(map(str, range(2_000)))
+    all_mutate(f"for x in {many[:900]}; do\n{'cat $x;' * 130}\n{'cat $x;' * 130}\ndone")
 
 
 def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
@@ -707,7 +774,7 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
 def test_what_reads_on_in_less_plain_ways_mutates() -> None:
     lines = (
         *("cmp -n 6 a", "head -c 6 /dev/stdi?", "head -c 6 {-,a}", 'head -c 6 "/dev/stdin$unset"', "rg -q :"),
-        *("for x in -; do head -c 6 -- $x; done", 'for x in a\ndo\nhead -c 6 "$x"\ndone', "jq -n input"),
+        *("for x in -; do head -c 6 -- $x; done", 'for x in a\ndo\n{ head -c 6 "$x"; }\ndone', "jq -n input"),
         *(
             "jq --args . a",
             "jq --slurpfile x /dev/stdin . a",
@@ -751,6 +818,7 @@ def test_what_reads_on_in_less_plain_ways_mutates() -> None:
         *("head -c 6 /proc/self/fd/0", "head -c 6 ~/../dev/fd/a", "grep -f - a", "du -X-", "cat ../dev/a"),
     )
     all_mutate(*(f"{each}\necho 'touch f #'" for each in lines))
+    none_mutates("cat a\necho ---\ncat b", "ls\nprintf '---\\n'\nprintf '%s\\n' ---\nls", "echo -\nls")
     none_mutates("diff a b\nls", "stat *.py\nls", "jq . a\nls", "awk 1 a\nls", "head -n 5 a b\nls", "jq -n 1")
     none_mutates("ls\ngit status\nls", "git --no-pager log\nls", "git log | head -n 3\nls", "ls\ngit log")
 
@@ -999,6 +1067,10 @@ def test_which_program_runs(command: str, program: str, answer: bool | None) -> 
         ("touch a; cd x; ls", ("a",)),
         ("cd /repo && sed -i s/a/b/ f && touch ~/x /y", ("/repo/f", "~/x", "/y")),
         ("cd /repo && cat a | tee f", ("/repo/f",)),
+        ('for f in app.cfg b; do\n  sed -i s/a/b/ "$f"\ndone', ("app.cfg", "b")),
+        ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg", ("app.cfg",)),
+        ("echo 'a\n> x' \"b\n> y\" > f", ("f",)),
+        ("sed -i s/a/b/ f\nls\ncat f\n", ("f",)),
     ],
 )
 def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> None:
@@ -1017,9 +1089,9 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("truncate x*.py a", ("a",)),
         ("rm x*.py a", ()),
         ("truncate $X", ()),
-        ("truncate a $X", ()),
+        ("truncate a $X", ("a",)),
         ("FOO=1 truncate a", ("a",)),
-        ("sed -i s/a/b/ f $(cat list)", ()),
+        ("sed -i s/a/b/ f $(cat list)", ("f",)),
         ("cp -t d a", ()),
         ("ls | xargs rm a", ()),
         ("dd of=a $X", ("a",)),
@@ -1032,11 +1104,15 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
         ("cd /x && make; truncate a", ("/x/a",)),
         ("cd - && truncate a /b", ("/b",)),
         ("cd /x || truncate a", ()),
-        ("truncate a; cd x; truncate b ~/c", ("a", "~/c")),
-        ("(cd x && truncate a); truncate /b", ("/b",)),
-        ("command cd x && truncate a", ()),
+        ("truncate a; cd x; truncate b ~/c", ("a", "x/b", "~/c")),
+        ("(cd x && truncate a); truncate /b", ("x/a", "/b")),
+        ("command cd x && truncate a", ("x/a",)),
         ("truncate 'a", ()),
         ("cd /x && ls || true && truncate a", ("/x/a",)),
+        ("head -c 6\ntruncate f", ("f",)),
+        ("wc\nls", ()),
+        ("git log\ntruncate f", ("f",)),
+        ("for x in $?; do truncate a$x; done; for x in $#\ndo truncate b$x; done", ()),
         ("rm -rf build && npm run build", ()),
         ("mkdir -p dist; touch .env; chmod +x run.sh && ./run.sh", ()),
         ("cd /repo && git rm -q a && sed -i s/a/b/ f && npm ci", ("/repo/f",)),
@@ -1047,6 +1123,78 @@ def test_what_a_mutating_command_names(command: str, names: tuple[str, ...]) -> 
     ],
 )
 def test_what_a_mutating_command_names_when_it_may_change_more(command: str, names: tuple[str, ...]) -> None:
+    assert targets(command) == (names, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("cat > f <<'EOF'\necho x > g\nEOF", ("f",)),
+        ("cat <<EOF >> f\n$(touch g) it's\nEOF\necho y > h", ("f", "h")),
+        ("tee f <<EOF\nrm x\nEOF", ("f",)),
+        ("mkdir -p c && cat > c/f <<EOF\nx\nEOF", ("c/f",)),
+        ("cat > f <<-EOF && sed -i s/a/b/ g\n\tx > y\n\tEOF\necho z > h", ("f", "g", "h")),
+        ("cat <<A > f; cat <<'B' > g\n> x\nA\n> y\nB\necho > h", ("f", "g", "h")),
+        ("cat > f <<EOF\na\\\nEOF\n> x\nEOF\n> g", ("f", "g")),
+        ("cat > f <<'EOF'\na\\\nEOF\n> g", ("f", "g")),
+        ('cat > f <<"E F"\nEOF\nE F\n> g', ("f", "g")),
+        ("cat > f <<EOF\nno end\n> g", ("f",)),
+        ("cat <<EOF | tee f\nx\nEOF", ("f",)),
+        ("git commit -m \"$(cat <<'EOF'\nit's > x\nEOF\n)\" > f", ("f",)),
+        ('echo "$(date)" >> f', ("f",)),
+        ("echo $(date) `date` > f", ("f",)),
+        ("echo $((1+1)) > f", ("f",)),
+        ('echo ${x:-$(a > g)}"${y#*}" > f', ("g", "f")),
+        ('echo x > $(cat n); echo y > "f$x"', ()),
+        ("case $x in a|b) echo > f;; (c) ls > g ;; *) :; esac > h", ("f", "g", "h")),
+        ("case a in\n  # one\n  a)\n    echo > f\n    ;;\nesac\n> g", ("f", "g")),
+        ("sed -i s/a/b/ f &", ("f",)),
+        ("cd /x && sed -i s/a/b/ f & echo > g", ("/x/f", "g")),
+        ('for f in app.cfg b; do ! sed -i s/a/b/ "$f"; done', ("app.cfg", "b")),
+        (
+            "for d in x y\ndo (cd $d && for f in 1 2; do echo > $f.c; done); done; > z",
+            ("x/1.c", "x/2.c", "y/1.c", "y/2.c", "z"),
+        ),
+        ("for f in a $x; do truncate $f b; done", ("b",)),
+        ("for f; do truncate $f; done > g", ("g",)),
+        ("while read x; do echo $x; done < a > f", ("f",)),
+        ("sed -i \\\n  -e s/a/b/ \\\n  app.cfg &", ("app.cfg",)),
+        ("f() { echo > g; }; f", ("g",)),
+        ("function f { echo > g\n}", ("g",)),
+        ("[[ a > b ]] && (( 1 > 2 )) || echo > f", ("f",)),
+        ("for ((i=0; i>3; i++)); do echo > f; done", ("f",)),
+        ("((echo > f); echo $((echo > g); ls) > h)", ("f", "g", "h")),
+        ("# it's\necho \\> x # > y\n> f", ("f",)),
+        ("echo 'a\n> x' \"b\n> y\" > f &", ("f",)),
+        ("\techo >f\t2>&1", ("f",)),
+        ("make {fd}> f 10>g &> h >| i", ("f", "g", "h", "i")),
+        ("diff <(sort a) >(tee f)", ("f",)),
+        ("mkdir x && cd x && echo > f", ("x/f",)),
+        ("set -e\ncd x\necho > f", ("x/f",)),
+        ("cd x || exit 1; echo > f", ("x/f",)),
+        ('cd "$(git rev-parse --show-toplevel)" && echo > f > /g', ("/g",)),
+        ("x=$(cd y && pwd); echo > f", ("f",)),
+        ("echo > f \\", ("f",)),
+        ("F=a.cfg; cat > $F <<EOF\nx\nEOF", ("a.cfg",)),
+        ("if x; then F=a; else F=b; fi; echo > $F", ()),
+        ("pushd x && echo > f", ("x/f",)),
+        ("echo x > /dev/stderr; echo y | tee /dev/tty f", ("f",)),
+        ("env A=1 sed -i s/a/b/ f", ("f",)),
+        ("sudo -u bob sed -i s/a/b/ f", ("f",)),
+        ("echo x | sudo -ES tee -a f", ("f",)),
+        ("sudo rm f; sudo -i truncate f; env -C x truncate f; sudo -- env A=1 timeout 5 truncate g", ("g",)),
+        ("bash -lc 'echo x > f'", ("f",)),
+        ("sudo sh -e -c \"cd x && sed -i s/a/'b'/ f\"; echo > g", ("x/f", "g")),
+        ("cd x && bash -c 'echo > f' _ a", ("x/f",)),
+        ('bash -euo pipefail -c "echo > f; echo $x > g; echo > h"', ("f",)),
+        ('bash -c "cp a b$x"; bash f; sh -c', ()),
+        ("bash <<'EOF'\nsed -i s/a/b/ f\nEOF", ("f",)),
+        ("bash x.sh <<'EOF'\nsed -i s/a/b/ f\nEOF", ()),
+        ("eval 'echo > f'", ("f",)),
+    ],
+)
+def test_what_is_named_beside_what_is_not_understood(command: str, names: tuple[str, ...]) -> None:
+    assert mutates(command)
     assert targets(command) == (names, True)
 
 
@@ -1301,6 +1449,22 @@ def test_the_cost_is_linear(part: str) -> None:
         answers = (mutates(text), shows(text), said(text), runs(text, "pytest"))
         assert len(answers) == 4
     assert time.process_time() - begun < 10
+
+
+def test_what_loops_and_variables_multiply_is_bounded() -> None:
+    eight = " ".join("abcdefgh")
+    loops = "".join(f"for {each} in {eight}; do\n" for each in eight.split()) + "cat $a$h\n" + "done\n" * 8
+    grown = f"x={'a' * 250}; " + "x=$x$x$x$x; " * 500 + "truncate $x"
+    for text in (loops, grown, f"{grown} &", f"{loops} &", "a='sh -c \"$a\"'; " + 'sh -c "$a"; ' * 999):
+        started = time.process_time()
+        assert mutates(text)
+        targets(text)
+        assert time.process_time() - started < 2
+
+
+def test_a_long_here_document_hides_no_name() -> None:
+    text = "cat > f <<'EOF'\n" + "it's > x\n" * 20_000 + "EOF\necho > g\n"
+    assert targets(text) == (("f", "g"), True)
 
 
 def test_the_table_names_each_program_once() -> None:

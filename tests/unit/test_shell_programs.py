@@ -90,7 +90,7 @@ def test_what_a_program_writes_by_name(command: str, names: tuple[str, ...]) -> 
         ("unzip a.zip", ()),
         ("gzip f", ()),
         ("tee /dev/stderr", ()),
-        ("sort -o f $X", ()),
+        ("sort -o f $X", ("f",)),
     ],
 )
 def test_what_a_program_writes_by_name_when_it_may_change_more(command: str, names: tuple[str, ...]) -> None:

@@ -1,0 +1,111 @@
+"""The files that a shell command plainly changes, as written, behind the folder of a `cd`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .shelllooks import is_name
+from .shelloutline import MOVES, outline
+from .shellparts import is_harmless, is_read_only, known_command
+from .shellprograms import program_name
+from .shellread import Command, Redirect
+from .shelltargets import folder_of, goes_up, is_fixed, words_of
+from .shellwords import Rest, Word
+from .shellwrappers import is_locale, peel
+from .shellwrites import changed_by
+from .whereabouts import within
+
+# They write no text that could be read after them.
+_TEXTLESS = frozenset(("rm", "rmdir", "unlink", "mkdir", "touch", "chmod", "chown", "chgrp", "git rm"))
+_SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z|/dev/")
+_MORE = Word("", Rest.LOOSE)
+
+
+def changed(parts: tuple[Command, ...]) -> tuple[str, ...] | None:
+    """The files that the commands change; None where they may change more than they name."""
+    folder = folder_of(parts, ("&&", ";"))
+    found: list[str] = []
+    lost = left = False  # lost: in a folder that is not known; left: it may run without the `cd`
+    for part in parts[folder is not None :]:
+        lost = lost or any(word.text in MOVES for word in part.words)
+        left = left or part.link in (";", "||")
+        if is_read_only(part):
+            continue
+        words = _changed(part)
+        names = [word.text for word in words if word.text and is_name(word)]
+        if lost or len(names) < len(words) or any(name.startswith("/dev/") for name in names):
+            return None
+        if folder is not None and (left or not is_fixed(folder) or any(map(goes_up, names))):
+            return None
+        found += names
+    return tuple(dict.fromkeys(found if folder is None else within(folder, found)))
+
+
+def named(text: str) -> tuple[str, ...]:
+    """The files whose text a command changes, as far as it names them plainly; it may change more.
+
+    None right below `/tmp`, and no device: what is gone, new and empty, or thrown away cannot be looked at,
+    and some look is owed in any case.
+    """
+    names: dict[str, None] = {}
+    for part, folder in ((each.command, each.folder) for each in outline(text)):
+        if is_read_only(part) or (not part.redirects and _is_textless(part)):
+            continue
+        for word in _changed(part):
+            name = word.text
+            if (
+                not name
+                or not is_name(word)
+                or _SCRATCH.match(name)
+                or (folder is None and name[0] not in "/~")
+            ):
+                continue
+            names[within(folder, (name,))[0] if folder else name] = None
+    return tuple(names)
+
+
+def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
+    """What those commands are given that may change more than they plainly name."""
+    for part in parts:
+        if not (is_read_only(part) or all(word.text and is_name(word) for word in _changed(part))):
+            yield from words_of(part)
+
+
+def _is_textless(part: Command) -> bool:
+    peeled = peel(part.words)
+    if peeled is None or not peeled[0]:
+        return False
+    name, rest = program_name(peeled[0][0]), peeled[0][1:]
+    return (f"git {rest[0].text}" if name == "git" and rest else name) in _TEXTLESS
+
+
+def _changed(part: Command) -> list[Word]:
+    """The words that name what it changes; an unknown one where it may change more."""
+    found = [
+        each.word if each.operator[0] in ">&" and (each.operator != ">&" or _is_file(each)) else _MORE
+        for each in part.redirects
+        if not is_harmless(each)
+    ]
+    if not all(map(is_locale, part.assignments)):
+        found.append(_MORE)
+    if not part.words:
+        return found or [_MORE]
+    if known_command(part) is not None:
+        return [*found, _MORE] if part.noted else found
+    peeled = peel(part.words)
+    if peeled is None or peeled[1]:
+        return [*found, _MORE]
+    words = tuple(map(_as_operand, peeled[0]))
+    return [*found, *changed_by(words), *([_MORE] if words != peeled[0] else [])]
+
+
+def _as_operand(word: Word) -> Word:
+    """An expansion that may be an option hides no file that stands beside it."""
+    hidden = word.rest is Rest.LOOSE or (word.rest is Rest.ONE and not word.head)
+    return Word(word.head, Rest.ONE, safe=True) if hidden else word
+
+
+def _is_file(redirect: Redirect) -> bool:
+    """Does a `>&` write to a file, and not to what is open?"""
+    return redirect.fd == "" and not redirect.word.head[:1].isdecimal()
