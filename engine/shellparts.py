@@ -19,6 +19,10 @@ _OWN = re.compile(r"(?:.*/)?(?:std(?:in|out|err)|console|tty\w*|[0-9:]+)\Z")
 _FILE = re.compile(r"(?!/(?:dev|proc)(?:/|\Z))(?!.*\.\.)[\w./][\w./ @%:,=+-]*\Z")
 _DASH = re.compile(r"(?!--\Z)(?:--?[\w-]*=?)?-\Z")
 _FILELESS = frozenset(("tr", "git shortlog"))
+# What the shell reads is a file below these, by whatever path.
+_DEVICE = re.compile(r"(?!/dev/null\Z)(?:.*[/=])?(?:dev|proc)(?:/|\Z)", re.DOTALL)
+_DEREFERENCING = ("-R", "--dereference-recursive", "-D", "--devices", "-d", "--directories")
+_CHECKS = re.compile(r"\w*sum\Z")
 _INPUTS = ("-n", "--null-input", "--args", "--jsonargs", "--slurpfile", "--rawfile")  # `input` reads on
 _PAGED = frozenset(
     f"git {each}"
@@ -66,14 +70,22 @@ def takes_input(part: Command, piped: bool) -> bool:
     behind it, whatever the shell.
     """
     into = [each for each in part.redirects if each.operator[0] == "<"]
-    if not part.words:
-        return bool(into)  # alone zsh shows it with a pager
+    if part.group:
+        return bool(into)
+    if all(word.text in ("time", "-p") for word in part.words):
+        return bool(part.redirects)  # alone they make zsh run a pager, or `cat`
     command = known_command(part)
     if command is None or is_fed(part):
         return True
-    if command.program.code not in ("echo", "printf") and any(map(_is_dash, part.words)):
-        return True
     program, arguments = command.program, command.arguments
+    values = [value for _, value in arguments.options if value is not None]
+    if program.code not in ("echo", "printf"):
+        if any(map(_is_dash, part.words)) or any(value.text is None for value in values):
+            return True
+        if any(_DEVICE.match(word.head) for word in (*part.words, *values)):
+            return True
+    if _finds_input(command, values):
+        return True
     if not program.filter and not _COUNTING.match(command.name):
         return False
     if len(part.words) == 2 and part.words[1].text in ("--help", "--version"):
@@ -94,6 +106,18 @@ def takes_input(part: Command, piped: bool) -> bool:
     if command.name in ("jq", "yq") and arguments.has(*_INPUTS):
         return True
     return len(files) < (2 if command.name in _PAIRS else 1)
+
+
+def _finds_input(command: Known, values: list[Word]) -> bool:
+    """May what it reads be found where it looks, though no word names it?"""
+    has = command.arguments.has
+    if command.program.code == "awk":
+        return any("ARGC" in each.head for each in (*command.arguments.operands, *values))
+    if _CHECKS.match(command.name):
+        return has("-c", "--check")
+    if command.name in ("grep", "egrep", "fgrep"):
+        return has(*_DEREFERENCING)
+    return has("--files0-from") or (command.name == "diff" and has("-r", "--recursive"))
 
 
 def is_paged(part: Command) -> bool:

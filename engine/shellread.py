@@ -60,7 +60,7 @@ class Redirect(Struct, frozen=True, gc=False):
 
 
 class Command(Struct, frozen=True, gc=False):
-    """A simple command; without words it is what was redirected around a group, or a bare redirection.
+    """A simple command; without words it is what was redirected around a `group`, or a bare redirection.
 
     `link`: what stands between it and the one before. `nested`: it is in a group, a loop, or after `!`.
     `noted`: the words of the comment behind it, which a shell without comments gives to the program.
@@ -74,6 +74,7 @@ class Command(Struct, frozen=True, gc=False):
     nested: bool
     noted: tuple[Word, ...] = ()
     line: int = -1
+    group: bool = False
 
 
 @lru_cache(8)  # of one call several things are asked
@@ -244,7 +245,7 @@ class _Reader(WordReader):
                 self.script(frozenset(("done",)), ";")
         _, redirects = self.words()
         if redirects:
-            self.commands.append(Command((), (), redirects, ";", True, (), self.line))
+            self.commands.append(Command((), (), redirects, ";", True, (), self.line, True))
         self.depth -= 1
 
     def loop(self, link: str) -> None:

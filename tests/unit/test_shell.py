@@ -771,6 +771,28 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
     none_mutates("grep --version\nls", "for f in a b; do stat $f; done\nls", "wc a\nzcat b")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("grep -f /dev/stdin a", "grep -f/dev/fd/0 a", "grep --file=/dev/fd/0 a", "du -X /dev/stdin a"),
+        *("diff --exclude-from=/dev/stdin a b", "git --no-pager grep -f /proc/self/fd/0 x", 'du -X "$x" a'),
+        *("cd /dev", "ls | grep -f //dev/stdin", "cat dev/fd/0", "grep -Rq : .", "egrep -D read x a"),
+        *("diff -r a b", "wc --files0-from=list", "md5sum -c list", "sha256sum --check list"),
+        *("awk 'BEGIN{ARGC=1}{exit}' a", "awk '{exit}' ARGC=1 a", "od -N 6 -S 0x3"),
+        *("2>&1 | :", ">&2", "{ 2>&1; } | :", "time 2>&1 | :", "if 2>&1; then ls; fi | :"),
+    ],
+)
+def test_what_finds_what_the_shell_reads_by_a_way_of_its_own_mutates(line: str) -> None:
+    all_mutate(f"{line}\necho touch f")
+
+
+def test_what_is_called_like_a_device_or_thrown_away_is_none() -> None:
+    none_mutates(
+        *(f"{line}\nls" for line in ("ls dev.txt", "cat developer/x", "echo dev/x", "ls 2>/dev/null"))
+    )
+    none_mutates("{ ls; pwd; } 2>/dev/null\nls", "md5sum a\nls", "diff a b\nls", "grep -rn x src\nls")
+
+
 def test_what_reads_on_in_less_plain_ways_mutates() -> None:
     lines = (
         *("cmp -n 6 a", "head -c 6 /dev/stdi?", "head -c 6 {-,a}", 'head -c 6 "/dev/stdin$unset"', "rg -q :"),
