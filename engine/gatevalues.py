@@ -64,7 +64,8 @@ class Target(msgspec.Struct, omit_defaults=True):
     (`whole`), and whether one of them came back with a good result (`landed`). `above`: digests of the
     folders of a name that is not kept whole. `cut`: neither is. `told`: a look said what was written, so a
     search may only repeat it. `perhaps`: nobody knows whether it was changed: it is not owed, but a look at
-    it is one at what a change may have changed that named nothing.
+    it is one at what a change may have changed that named nothing. `made`: it was only made or marked, which
+    is shown by a look that lists it, and by one at something in it.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Target(msgspec.Struct, omit_defaults=True):
     above: str = ""
     cut: bool = False
     perhaps: bool = False
+    made: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
     perhaps: dict[str, str] = {}
     if seen.changes:
         named += grounding.mentioned(ground, named, seen.said, cwd)
-        named += grounding.under(ground, named, cwd)
+        named += grounding.under(ground, [each for each in named if not each[1].made], cwd)
         if not named and grounding.is_about_nothing(ground):
             perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}
     fitting = max(4, room.passing // 32)
@@ -83,6 +83,7 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
         )
         ground.others = ground.others or len(seen.named) > memory.NAMED
     else:
+        pending.named = list(dict.fromkeys((*keys, *grounding.listed(ground, seen.texts, cwd))))
         pending.relevant = grounding.touched(ground, seen.texts, cwd)
         pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
         pending.sure = seen.sure

@@ -126,6 +126,7 @@ def change_started(
             now.told,
             now.above,
             now.cut,
+            made=one.made and (known is None or known.made or known.seen),
         )
         begun.add(key)
         name = 0 if known is not None or here.cut else NAME + len(here.above)
@@ -232,6 +233,20 @@ def mentioned(
     return [(key, one) for key, one in found.items() if key not in keys]
 
 
+def listed(state: Grounding, texts: Iterable[str], cwd: Folded) -> list[str]:
+    """Keys of what was only made or marked and is listed by a look that says these texts, or holds what it
+    looks at."""
+    made = {key_of(each.name, cwd): key for key, each in state.targets.items() if each.made and not each.seen}
+    found: list[str] = []
+    for text in texts if made else ():
+        path = key_of(composed(text), cwd) if len(text) <= LONGEST_PATH else ""
+        for _ in range(_FOLDERS):
+            if path in made:
+                found.append(made[path])
+            path = path.rpartition("/")[0]
+    return found
+
+
 def is_about_nothing(state: Grounding) -> bool:
     """Is nothing known that a claim could be about?"""
     return not state.surface and all(each.perhaps for each in state.targets.values())
@@ -307,7 +322,7 @@ def observed(
 def _shows_nothing(state: Grounding, look: Pending, value: Any, own: str | None, mine: list[Target]) -> bool:
     """Where something is owed of which nothing tells how it looks: does a result show nothing? `mine`: what
     it looked at of what was changed."""
-    bare = [each for each in mine if not each.pieces and not each.seen]
+    bare = [each for each in mine if not (each.pieces or each.seen or each.made)]
     if not bare and state.anything is None:
         return False
     names = _names_of(bare) if bare else _about(state)
@@ -357,7 +372,7 @@ def _settle(
         for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
-        if key in keys and ((look.sure and not nothing) or target.pieces):
+        if key in keys and ((look.sure and not nothing) or target.pieces or target.made):
             target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
         elif (

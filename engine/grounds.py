@@ -5,7 +5,7 @@ Source: `docs/grounding.md`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -309,7 +309,7 @@ def seen(arguments: Json, part: Json, cwd: Folded, *, changes: bool) -> Seen:
 
 def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
-    from .shell import is_search, is_sure, mutates, reads, said, shows, targets, unknown
+    from .shell import is_search, is_sure, made, mutates, reads, said, shows, targets, unknown
 
     command = get(arguments, segments)
     if type(command) is not str:
@@ -320,7 +320,8 @@ def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) ->
     if mutates(command) or not plain:
         changed, more = targets(command)
         files = inside(place, changed)
-        named = (*_named(files, place), *_placed(written({"command": command}), place))  # a patch in it
+        only = inside(place, made(command))
+        named = (*_named(files, place, only), *_placed(written({"command": command}), place))  # a patch in it
         if not more or place.unknown or not at_home:
             return Seen(True, named, files, unnamed=more or place.unknown or not plain)
         return Seen(True, named, files, said=unknown(command), unnamed=True)
@@ -342,8 +343,8 @@ def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:
     return tuple(replace(each, name=name, place=place.apart) for each, name in zip(named, names, strict=True))
 
 
-def _named(files: Iterable[str], place: Where) -> tuple[Written, ...]:
-    return tuple(Written(composed(each), place=place.apart) for each in files)
+def _named(files: Iterable[str], place: Where, made: Sequence[str] = ()) -> tuple[Written, ...]:
+    return tuple(Written(composed(each), place=place.apart, made=each in made) for each in files)
 
 
 def _asks(arguments: Json) -> bool:

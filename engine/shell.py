@@ -63,7 +63,14 @@ def targets(command: str) -> tuple[tuple[str, ...], bool]:
     certain = None if parts is None else changed(parts)
     if parts is None or certain is None:
         return named(command), True
-    return certain, _reads_on(parts, command)
+    return tuple(certain), _reads_on(parts, command)
+
+
+def made(command: str) -> tuple[str, ...]:
+    """Those of `targets` that it only makes or marks, as `mkdir` and `chmod` do: their text stays."""
+    parts = _read(command)
+    certain = None if parts is None else changed(parts)
+    return tuple(name for name, only in (certain or {}).items() if only)
 
 
 def reads(command: str) -> tuple[str, ...]:

@@ -16,16 +16,18 @@ from .shellwrappers import is_locale, peel
 from .shellwrites import changed_by
 from .whereabouts import within
 
-# They write no text that could be read after them.
-_TEXTLESS = frozenset(("rm", "rmdir", "unlink", "mkdir", "touch", "chmod", "chown", "chgrp", "git rm"))
+# They write no text that could be read after them; after the first, there is something that can be listed.
+_MADE = frozenset(("mkdir", "touch", "chmod", "chown", "chgrp"))
+_TEXTLESS = _MADE | {"rm", "rmdir", "unlink", "git rm"}
 _SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z|/dev/")
 _MORE = Word("", Rest.LOOSE)
 
 
-def changed(parts: tuple[Command, ...]) -> tuple[str, ...] | None:
-    """The files that the commands change; None where they may change more than they name."""
+def changed(parts: tuple[Command, ...]) -> dict[str, bool] | None:
+    """The files that the commands change, and whether they only make or mark them, as `mkdir` and `chmod` do;
+    None where they may change more than they name."""
     folder = folder_of(parts, ("&&", ";"))
-    found: list[str] = []
+    found: dict[str, bool] = {}
     lost = left = False  # lost: in a folder that is not known; left: it may run without the `cd`
     for part in parts[folder is not None :]:
         lost = lost or any(word.text in MOVES for word in part.words)
@@ -38,8 +40,10 @@ def changed(parts: tuple[Command, ...]) -> tuple[str, ...] | None:
             return None
         if folder is not None and (left or not is_fixed(folder) or any(map(goes_up, names))):
             return None
-        found += names
-    return tuple(dict.fromkeys(found if folder is None else within(folder, found)))
+        made = not part.redirects and _does(part, _MADE)
+        for name in names if folder is None else within(folder, names):
+            found[name] = made and found.get(name, True)
+    return found
 
 
 def named(text: str) -> tuple[str, ...]:
@@ -50,7 +54,7 @@ def named(text: str) -> tuple[str, ...]:
     """
     names: dict[str, None] = {}
     for part, folder in ((each.command, each.folder) for each in outline(text)):
-        if is_read_only(part) or (not part.redirects and _is_textless(part)):
+        if is_read_only(part) or (not part.redirects and _does(part, _TEXTLESS)):
             continue
         for word in _changed(part):
             name = word.text
@@ -72,12 +76,13 @@ def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
             yield from words_of(part)
 
 
-def _is_textless(part: Command) -> bool:
+def _does(part: Command, programs: frozenset[str]) -> bool:
+    """Does it run one of these?"""
     peeled = peel(part.words)
     if peeled is None or not peeled[0]:
         return False
     name, rest = program_name(peeled[0][0]), peeled[0][1:]
-    return (f"git {rest[0].text}" if name == "git" and rest else name) in _TEXTLESS
+    return (f"git {rest[0].text}" if name == "git" and rest else name) in programs
 
 
 def _changed(part: Command) -> list[Word]:

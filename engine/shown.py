@@ -71,7 +71,8 @@ _PATCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)\s*
 class Written(Struct, frozen=True):
     """One target of a call: its name, the pieces that it writes there, as far as it says so, and those that
     it takes away; `whole`: what was there before is replaced. `lines`: what is taken away are whole lines,
-    `every`: wherever it stands. `place`: on which machine, or in which state of its files; "" is here."""
+    `every`: wherever it stands. `place`: on which machine, or in which state of its files; "" is here.
+    `made`: it is only made or marked, so no text of it is another."""
 
     name: str
     pieces: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class Written(Struct, frozen=True):
     lines: bool = False
     every: bool = False
     place: str = ""
+    made: bool = False
 
     def key(self, cwd: Folded) -> str:
         """The same for all spellings of the name at one place."""

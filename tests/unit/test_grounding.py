@@ -326,6 +326,70 @@ def test_what_an_unknown_command_does_not_name_is_not_owed(surface: list[str], c
     assert not {"a.cfg", "src"} & set(turn.now.owed)
 
 
+@pytest.mark.parametrize(
+    ("command", "look", "result"),
+    [
+        ("mkdir -p src/x", "ls src/x", "a.py"),
+        ("mkdir -p src/x", "ls -ld src/x/", "drwxr-xr-x 2 a a 64 src/x"),
+        ("mkdir -p src/x", "cat ./src/x/y/a.py", "x = 1"),
+        ("touch a.cfg", "ls a.cfg", "a.cfg"),
+        ("chmod 600 a.cfg", "ls -l a.cfg", "-rw------- 1 a a 9 a.cfg"),
+        ("chmod 600 a.cfg && mkdir b", "stat a.cfg b", "a.cfg 9 b 64"),
+    ],
+)
+def test_what_is_only_made_or_marked_is_shown_where_it_is_listed(
+    command: str, look: str, result: str
+) -> None:
+    turn = Turn(claim_surface=["a.cfg", "src"])
+    turn.call("bash", {"command": command}, "")
+    assert not turn.accepts("completion")
+    turn.call("bash", {"command": look}, result)
+    assert turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    ("command", "look", "result"),
+    [
+        ("mkdir src", "ls", "src"),
+        ("mkdir src", "ls src", ""),
+        ("mkdir src", "cat srcs/a.py", "x = 1"),
+        ("mkdir -p src/x", "ls src", "x"),
+        ("mkdir src", "ls src", "ls: cannot access 'src': No such file or directory"),
+        ("touch a.cfg && sed -i s/3/5/ a.cfg", "ls a.cfg", "a.cfg"),
+        ("echo x > a.cfg && chmod 600 a.cfg", "ls a.cfg", "a.cfg"),
+        ("touch a.cfg > b.cfg", "ls a.cfg b.cfg", "a.cfg b.cfg"),
+        ("rm a.cfg", "ls a.cfg", "a.cfg"),
+    ],
+)
+def test_nothing_else_is_shown_where_it_is_listed(command: str, look: str, result: str) -> None:
+    turn = Turn(claim_surface=["a.cfg", "src"])
+    turn.call("bash", {"command": command}, "")
+    turn.call("bash", {"command": look}, result)
+    assert not turn.accepts("completion")
+
+
+def test_what_was_written_stays_owed_when_it_is_marked() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+    turn.call("bash", {"command": "chmod 600 a.cfg"}, "")
+    turn.call("bash", {"command": "ls -l a.cfg"}, "-rw------- 1 a a 9 a.cfg")
+    assert turn.now.owed == ("a.cfg",)
+    turn.read(result="timeout=30")
+    turn.call("bash", {"command": "chmod 644 a.cfg"}, "")
+    turn.call("bash", {"command": "ls -l a.cfg"}, "-rw-r--r-- 1 a a 9 a.cfg")
+    assert turn.accepts("completion")
+
+
+def test_a_folder_that_is_made_changes_nothing_in_it() -> None:
+    turn = Turn()
+    turn.call("edit", {"path": "src/a.py", "new_string": "x = 1"})
+    turn.read("src/a.py", "x = 1")
+    turn.call("bash", {"command": "mkdir -p src"}, "")
+    assert turn.now.owed == ("src",)
+    turn.call("bash", {"command": "ls src"}, "a.py")
+    assert turn.accepts("completion")
+
+
 def test_where_nothing_is_known_a_look_at_what_a_command_names_is_relevant() -> None:
     turn = Turn(claim_surface=[])
     turn.call("bash", {"command": "tool -o out/x.json -v"}, "")
