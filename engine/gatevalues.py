@@ -17,7 +17,7 @@ DIGESTS = 1024  # results of a turn that are told apart
 MARK = 8  # characters of the digest of one
 TARGETS = 256  # changed targets of a turn
 NAME = 64  # bytes of a target's name, as JSON; a longer one is known by its key alone
-SMALLEST = 80  # bytes of a target of which no more is kept than has to be
+SMALLEST = 95  # bytes of a target of which no more is kept than has to be
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -64,8 +64,9 @@ class Target(msgspec.Struct, omit_defaults=True):
     (`whole`), and whether one of them came back with a good result (`landed`). `above`: digests of the
     folders of a name that is not kept whole. `cut`: neither is. `told`: a look said what was written, so a
     search may only repeat it. `perhaps`: nobody knows whether it was changed: it is not owed, but a look at
-    it is one at what a change may have changed that named nothing. `made`: it was only made or marked, which
-    is shown by a look that lists it, and by one at something in it.
+    it is one at what a change may have changed that named nothing. `left`: by its last change it
+    was only `made` or marked, which is shown by a look that lists it, and by one at something in it; or it is
+    `gone`, which a listing of its folder shows.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Target(msgspec.Struct, omit_defaults=True):
     above: str = ""
     cut: bool = False
     perhaps: bool = False
-    made: bool = False
+    left: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,6 +136,7 @@ class Pending(msgspec.Struct, omit_defaults=True):
     of them. `exempt`: its result counts again and again.
     `command`: it is one of a shell. `known`: stands for the arguments that the schema knows, where the result
     says nothing by itself. `said`: what of the pieces the call itself said, which its result may only repeat.
+    `gone`: keys of what its result shows to be gone where it does not name it.
     `cleaners`, `signals`: numbers of `normalize` and `signal` statements of these `rules`.
     """
 
@@ -152,6 +154,7 @@ class Pending(msgspec.Struct, omit_defaults=True):
     command: bool = False
     known: str = ""
     said: list[str] = []
+    gone: list[str] = []
     cleaners: list[Count] = []
     signals: list[Count] = []
     rules: str = ""

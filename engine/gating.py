@@ -69,7 +69,7 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
     perhaps: dict[str, str] = {}
     if seen.changes:
         named += grounding.mentioned(ground, named, seen.said, cwd)
-        named += grounding.under(ground, [each for each in named if not each[1].made], cwd)
+        named += grounding.under(ground, [each for each in named if each[1].left != "made"], cwd)
         if not named and grounding.is_about_nothing(ground):
             perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}
     fitting = max(4, room.passing // 32)
@@ -84,7 +84,8 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
         ground.others = ground.others or len(seen.named) > memory.NAMED
     else:
         pending.named = list(dict.fromkeys((*keys, *grounding.listed(ground, seen.texts, cwd))))
-        pending.relevant = grounding.touched(ground, seen.texts, cwd)
+        pending.gone = grounding.missed(ground, seen.lists, cwd)
+        pending.relevant = bool(pending.gone) or grounding.touched(ground, seen.texts, cwd)
         pending.trusted, pending.search, pending.asks = seen.trusted, seen.search, seen.asks
         pending.sure = seen.sure
         pending.said = echoed(grounding.unshown(ground), (*texts_of(arguments), *seen.said))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -32,6 +32,8 @@ _FULL, _ONE, _WHOLE = 6_144, 4_096, 2_048
 _CUT = 24  # bytes of a name that is not kept whole then
 _KEYED = blake2b(digest_size=MARK * 3 // 4, key=b"callgate.novelty")  # to be copied
 _FOLDERS = 24  # above a path whose name is not kept whole
+_LISTABLE = re.compile(r"(?:.*/)?[\w@%+=:,-][\w.@%+=:, -]*\Z", re.ASCII)  # as `ls` prints it
+_LISTED = 4_096  # characters of a listing that nobody cut
 _SHORT = 64  # characters of what may say nothing by itself
 CLAIMS = ("none", "unverified", "assertion", "completion")
 LEGAL_NEXT = ("qualifying_tool_call", "unverified_terminal")
@@ -126,7 +128,7 @@ def change_started(
             now.told,
             now.above,
             now.cut,
-            made=one.made and (known is None or known.made or known.seen),
+            left=one.left if one.left != "made" or known is None or known.seen else known.left,
         )
         begun.add(key)
         name = 0 if known is not None or here.cut else NAME + len(here.above)
@@ -236,7 +238,7 @@ def mentioned(
 def listed(state: Grounding, texts: Iterable[str], cwd: Folded) -> list[str]:
     """Keys of what was only made or marked and is listed by a look that says these texts, or holds what it
     looks at."""
-    made = {key_of(each.name, cwd): key for key, each in state.targets.items() if each.made and not each.seen}
+    made = {key_of(each.name, cwd): key for key, each in _owed(state, "made")}
     found: list[str] = []
     for text in texts if made else ():
         path = key_of(composed(text), cwd) if len(text) <= LONGEST_PATH else ""
@@ -245,6 +247,20 @@ def listed(state: Grounding, texts: Iterable[str], cwd: Folded) -> list[str]:
                 found.append(made[path])
             path = path.rpartition("/")[0]
     return found
+
+
+def missed(state: Grounding, folders: Iterable[str], cwd: Folded) -> list[str]:
+    """Keys of what is said to be gone from one of the folders, which a look lists."""
+    places = {key_of(composed(each), cwd) for each in folders}
+    return [
+        key
+        for key, each in _owed(state, "gone")
+        if places and _LISTABLE.match(each.name) and not each.cut and key_of(f"{each.name}/..", cwd) in places
+    ]
+
+
+def _owed(state: Grounding, left: str) -> Iterator[tuple[str, Target]]:
+    return (pair for pair in state.targets.items() if pair[1].left == left and not pair[1].seen)
 
 
 def is_about_nothing(state: Grounding) -> bool:
@@ -305,6 +321,8 @@ def observed(
     nothing = bool(state.mutations) and _shows_nothing(state, look, value, own, list(mine.values()))
     if nothing and not any(each.pieces for each in mine.values()):
         return False
+    if look.gone and says_nothing(shown):
+        return False
     if mine and (says_nothing(shown) or (own is None and tells_no_more(value, _names_of(mine.values())))):
         return False
     if not look.exempt:
@@ -322,7 +340,7 @@ def observed(
 def _shows_nothing(state: Grounding, look: Pending, value: Any, own: str | None, mine: list[Target]) -> bool:
     """Where something is owed of which nothing tells how it looks: does a result show nothing? `mine`: what
     it looked at of what was changed."""
-    bare = [each for each in mine if not (each.pieces or each.seen or each.made)]
+    bare = [each for each in mine if not (each.pieces or each.seen or each.left == "made")]
     if not bare and state.anything is None:
         return False
     names = _names_of(bare) if bare else _about(state)
@@ -372,14 +390,18 @@ def _settle(
         for name, lines in lines_by_name(heads).items():
             hits.setdefault(short_key(name, cwd()), []).extend(lines)
     for key, target in open_ones.items():
-        if key in keys and ((look.sure and not nothing) or target.pieces or target.made):
+        if key in keys and ((look.sure and not nothing) or target.pieces or target.left == "made"):
             target.pieces = without_echoes(target.pieces, result, said)
             target.seen = not target.pieces
         elif (
             key in hits and not target.told and not without_echoes(target.pieces, "\n".join(hits[key]), said)
         ):
             target.seen, target.pieces = True, ()
-    shown = any(target.seen for key, target in open_ones.items() if key in keys)
+    for key in look.gone:
+        here = open_ones.get(key)
+        if here is not None and len(result) <= _LISTED and here.name.rpartition("/")[2] not in result:
+            here.seen, here.pieces = True, ()
+    shown = any(target.seen for key, target in open_ones.items() if key in keys or key in look.gone)
     if state.anything is not None and 0 <= state.anything < since and (shown or not nothing):
         state.anything = None
     state.verified = not debts(state)

@@ -5,7 +5,7 @@ Source: `docs/grounding.md`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -57,7 +57,7 @@ class Seen(Struct, frozen=True):
     begin with the names of files of the working directory. `said`: texts that a command says in other words;
     of one that may change something, those that are not understood. `unnamed`: it may change something that
     it does not name. `asks`: its answer may be no line of a file. `sure`: a good answer shows something of
-    each of the files.
+    each of the files. `lists`: folders of which it shows all entries.
     """
 
     changes: bool
@@ -69,6 +69,7 @@ class Seen(Struct, frozen=True):
     unnamed: bool = False
     asks: bool = False
     sure: bool = True
+    lists: tuple[str, ...] = ()
 
 
 class _Signal(Struct, frozen=True):
@@ -309,7 +310,7 @@ def seen(arguments: Json, part: Json, cwd: Folded, *, changes: bool) -> Seen:
 
 def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) -> Seen:
     """What a call of a shell is."""
-    from .shell import is_search, is_sure, made, mutates, reads, said, shows, targets, unknown
+    from .shell import is_search, is_sure, left, lists, mutates, reads, said, shows, targets, unknown
 
     command = get(arguments, segments)
     if type(command) is not str:
@@ -320,8 +321,9 @@ def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) ->
     if mutates(command) or not plain:
         changed, more = targets(command)
         files = inside(place, changed)
-        only = inside(place, made(command))
-        named = (*_named(files, place, only), *_placed(written({"command": command}), place))  # a patch in it
+        kinds = left(command)
+        kept = dict(zip(inside(place, kinds), kinds.values(), strict=True))
+        named = (*_named(files, place, kept), *_placed(written({"command": command}), place))  # a patch in it
         if not more or place.unknown or not at_home:
             return Seen(True, named, files, unnamed=more or place.unknown or not plain)
         return Seen(True, named, files, said=unknown(command), unnamed=True)
@@ -332,7 +334,8 @@ def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) ->
     named = _named(files, place)
     search = bool(looked) and at_home and is_search(command)
     sure = bool(named) and is_sure(command, len(looked) > 1)
-    return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure)
+    listed = inside(place, lists(command)) if plain and not (place.unknown or place.apart) else ()
+    return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure, lists=listed)
 
 
 def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:
@@ -343,8 +346,9 @@ def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:
     return tuple(replace(each, name=name, place=place.apart) for each, name in zip(named, names, strict=True))
 
 
-def _named(files: Iterable[str], place: Where, made: Sequence[str] = ()) -> tuple[Written, ...]:
-    return tuple(Written(composed(each), place=place.apart, made=each in made) for each in files)
+def _named(files: Iterable[str], place: Where, kinds: Mapping[str, str] | None = None) -> tuple[Written, ...]:
+    kinds = kinds or {}
+    return tuple(Written(composed(each), place=place.apart, left=kinds.get(each, "")) for each in files)
 
 
 def _asks(arguments: Json) -> bool:

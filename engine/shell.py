@@ -8,13 +8,14 @@ up to run) is the host's and counts as wanted: a command that changes it changes
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .errors import InputError
 from .shellchanges import changed, named, unclear
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
-from .shelltargets import displayed, searches, shown
+from .shelltargets import displayed, listed, searches, shown
 from .shelltargets import is_sure as sure
 from .shelltargets import said as words_of
 
@@ -66,11 +67,17 @@ def targets(command: str) -> tuple[tuple[str, ...], bool]:
     return tuple(certain), _reads_on(parts, command)
 
 
-def made(command: str) -> tuple[str, ...]:
-    """Those of `targets` that it only makes or marks, as `mkdir` and `chmod` do: their text stays."""
+def left(command: str) -> Mapping[str, str]:
+    """Those of `targets` that are only `made` or marked, as by `mkdir` and `chmod`, or `gone`."""
     parts = _read(command)
     certain = None if parts is None else changed(parts)
-    return tuple(name for name, only in (certain or {}).items() if only)
+    return {name: kind for name, kind in (certain or {}).items() if kind}
+
+
+def lists(command: str) -> tuple[str, ...]:
+    """The folders whose entries are listed, one `ls` without more; `.` where it names none."""
+    parts = _read(command)
+    return () if parts is None else listed(parts)
 
 
 def reads(command: str) -> tuple[str, ...]:

@@ -8,41 +8,38 @@ from collections.abc import Iterator
 from .shelllooks import is_name
 from .shelloutline import MOVES, outline
 from .shellparts import is_harmless, is_read_only, known_command
-from .shellprograms import program_name
 from .shellread import Command, Redirect
 from .shelltargets import folder_of, goes_up, is_fixed, words_of
 from .shellwords import Rest, Word
 from .shellwrappers import is_locale, peel
-from .shellwrites import changed_by
+from .shellwrites import changed_by, left_by
 from .whereabouts import within
 
-# They write no text that could be read after them; after the first, there is something that can be listed.
-_MADE = frozenset(("mkdir", "touch", "chmod", "chown", "chgrp"))
-_TEXTLESS = _MADE | {"rm", "rmdir", "unlink", "git rm"}
 _SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z|/dev/")
 _MORE = Word("", Rest.LOOSE)
 
 
-def changed(parts: tuple[Command, ...]) -> dict[str, bool] | None:
-    """The files that the commands change, and whether they only make or mark them, as `mkdir` and `chmod` do;
-    None where they may change more than they name."""
+def changed(parts: tuple[Command, ...]) -> dict[str, str] | None:
+    """The files that the commands change, and what is left of each: it is only `made` or marked, or `gone`,
+    or "" has another text; None where they may change more than they name."""
     folder = folder_of(parts, ("&&", ";"))
-    found: dict[str, bool] = {}
-    lost = left = False  # lost: in a folder that is not known; left: it may run without the `cd`
+    found: dict[str, str] = {}
+    lost = loose = False  # lost: in a folder that is not known; loose: it may run without the `cd`
     for part in parts[folder is not None :]:
         lost = lost or any(word.text in MOVES for word in part.words)
-        left = left or part.link in (";", "||")
+        loose = loose or part.link in (";", "||")
         if is_read_only(part):
             continue
         words = _changed(part)
         names = [word.text for word in words if word.text and is_name(word)]
         if lost or len(names) < len(words) or any(name.startswith("/dev/") for name in names):
             return None
-        if folder is not None and (left or not is_fixed(folder) or any(map(goes_up, names))):
+        if folder is not None and (loose or not is_fixed(folder) or any(map(goes_up, names))):
             return None
-        made = not part.redirects and _does(part, _MADE)
-        for name in names if folder is None else within(folder, names):
-            found[name] = made and found.get(name, True)
+        left = _left(part)
+        for at, name in enumerate(names if folder is None else within(folder, names)):
+            kind = left if left != "moved" else "gone" if at < len(names) // 2 else ""
+            found[name] = kind if kind != "made" else found.get(name, kind)
     return found
 
 
@@ -54,7 +51,7 @@ def named(text: str) -> tuple[str, ...]:
     """
     names: dict[str, None] = {}
     for part, folder in ((each.command, each.folder) for each in outline(text)):
-        if is_read_only(part) or (not part.redirects and _does(part, _TEXTLESS)):
+        if is_read_only(part) or _left(part) in ("made", "gone"):
             continue
         for word in _changed(part):
             name = word.text
@@ -76,13 +73,10 @@ def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
             yield from words_of(part)
 
 
-def _does(part: Command, programs: frozenset[str]) -> bool:
-    """Does it run one of these?"""
-    peeled = peel(part.words)
-    if peeled is None or not peeled[0]:
-        return False
-    name, rest = program_name(peeled[0][0]), peeled[0][1:]
-    return (f"git {rest[0].text}" if name == "git" and rest else name) in programs
+def _left(part: Command) -> str:
+    """What is left of what it names: see `left_by`. What it prints into a file is a text."""
+    peeled = None if part.redirects else peel(part.words)
+    return left_by(peeled[0]) if peeled is not None and peeled[0] else ""
 
 
 def _changed(part: Command) -> list[Word]:

@@ -26,6 +26,8 @@ from .shellprograms import Known
 from .shellread import Command, Redirect
 from .whereabouts import within
 
+# Options of `ls` that hide nothing.
+_LISTING = frozenset(("-1", "-a", "-A", "-l", "-h", "-t", "-r", "-S", "-F", "-p", "--all", "--almost-all"))
 _PATTERNS = ("-e", "-f", "--regexp", "--file", "--files", "--expression")
 _SILENT = ("-c", "-q", "--count", "--quiet")
 
@@ -33,6 +35,19 @@ _SILENT = ("-c", "-q", "--count", "--quiet")
 def shown(parts: tuple[Command, ...]) -> tuple[str, ...]:
     """The files that are shown when all goes well: by commands joined with `&&`, and pipes of filters."""
     return _shown(parts, ("", "&&", "|", "|&")) or displayed(parts)
+
+
+def listed(parts: tuple[Command, ...]) -> tuple[str, ...]:
+    """The folders that one plain `ls` lists, all but what begins with a dot; `.` where it names none."""
+    command = known_command(parts[0]) if len(parts) == 1 else None
+    if command is None or command.name != "ls" or parts[0].redirects or parts[0].nested or is_fed(parts[0]):
+        return ()
+    if not {name for name, _ in command.arguments.options} <= _LISTING:
+        return ()
+    places = command.arguments.operands
+    if any(not word.text or word.counted for word in places):
+        return ()
+    return tuple(word.head for word in places) or (".",)
 
 
 def _shown(parts: tuple[Command, ...], joints: tuple[str, ...]) -> tuple[str, ...]:

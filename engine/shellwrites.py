@@ -38,6 +38,16 @@ def changed_by(words: Words) -> list[Word]:
     return [_MORE]
 
 
+def left_by(words: Words) -> str:
+    """What a program leaves of the files that it changes: `made`, `gone`, `moved`; "" is another text."""
+    name = program_name(words[0])
+    both = f"{name} {words[1].text}" if len(words) > 1 else ""
+    program = programs().get(both) or programs().get(name)
+    if program is None:
+        return ""
+    return "moved" if program.changes == "move" else program.leaves
+
+
 def _place(word: Word) -> Word:
     """What goes to the output, or to a device, is no file."""
     return _MORE if word.text == "-" or word.head.startswith("/dev/") else word
@@ -72,7 +82,9 @@ def _operands(program: Program, arguments: Arguments, words: Words) -> list[Word
         case "first":
             return operands[:1]
         case "last":
-            return operands[-1:] if len(operands) > 1 else []
+            return _into(arguments) if len(operands) > 1 else []
+        case "move":  # as many of what is gone as of what is there
+            return [*operands[:-1], *_into(arguments)] if len(operands) > 1 else []
         case "after":  # `git checkout -- f`, or behind a version: one word without the dashes may be a branch
             at = next((at for at, word in enumerate(words) if word.text == "--"), None)
             if at is not None:
@@ -83,6 +95,20 @@ def _operands(program: Program, arguments: Arguments, words: Words) -> list[Word
             return [word if _FILE.match(word.text or "") else _MORE for word in operands]
         case first:
             return operands[int(first) :]
+
+
+def _into(arguments: Arguments) -> list[Word]:
+    """Where the files come to lie: in a folder, if there are several of them, or it is written as one."""
+    *sources, into = arguments.operands
+    folder = len(sources) > 1 or into.text is None or into.text.endswith(("/", "."))
+    if not folder or arguments.has("-T", "--no-target-directory"):
+        return [into]
+    if not into.text or into.counted or not all(each.text and not each.counted for each in sources):
+        return [_MORE]
+    ends = [(each.text or "").rpartition("/")[2] for each in sources]
+    if not all(each.strip(".") for each in ends):
+        return [into] * len(sources)  # all that lies in a folder
+    return [Word(f"{into.text.rstrip('/')}/{end}") for end in ends]
 
 
 def _scripted(program: Program, arguments: Arguments) -> tuple[list[Word], list[Word]]:

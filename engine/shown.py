@@ -72,7 +72,7 @@ class Written(Struct, frozen=True):
     """One target of a call: its name, the pieces that it writes there, as far as it says so, and those that
     it takes away; `whole`: what was there before is replaced. `lines`: what is taken away are whole lines,
     `every`: wherever it stands. `place`: on which machine, or in which state of its files; "" is here.
-    `made`: it is only made or marked, so no text of it is another."""
+    `left`: it is only `made` or marked, so its text stays, or it is `gone`; "" is another text."""
 
     name: str
     pieces: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Written(Struct, frozen=True):
     lines: bool = False
     every: bool = False
     place: str = ""
-    made: bool = False
+    left: str = ""
 
     def key(self, cwd: Folded) -> str:
         """The same for all spellings of the name at one place."""

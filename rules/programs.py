@@ -36,6 +36,7 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True):
     filter: bool = False
     alone: str = ""
     changes: str = ""
+    leaves: str = ""
     into: str = ""
     edits: str = ""
     more: bool = False
@@ -52,7 +53,8 @@ class Program(Struct, frozen=True):
     `code`: which check its arguments need beside this. `reads`: at which operand its files begin, -1 where it
     has none. `filter`: without files it shows what it got from its input. `alone`: words that, with nothing
     beside them, print its version. `into`, `edits`: options whose values name what it writes to, and by which
-    it changes its files. `changes`: where it changes files, which of its operands these are, and `runner`: it
+    it changes its files. `changes`: where it changes files, which of its operands these are, and `leaves`
+    what becomes of them: they are `made` or marked and their text stays, or they are `gone`. `runner`: it
     runs what it is given. `more`: it may change more than it names.
     """
 
@@ -70,6 +72,7 @@ class Program(Struct, frozen=True):
     filter: bool
     alone: frozenset[str]
     changes: str
+    leaves: str
     into: frozenset[str]
     edits: frozenset[str]
     more: bool
@@ -103,6 +106,7 @@ def programs() -> Mapping[str, Program]:
             row.filter,
             frozenset(row.alone.split()),
             row.changes,
+            row.leaves,
             frozenset(row.into.split()),
             frozenset(row.edits.split()),
             row.more,

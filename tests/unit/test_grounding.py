@@ -359,6 +359,21 @@ def test_what_is_only_made_or_marked_is_shown_where_it_is_listed(
         ("echo x > a.cfg && chmod 600 a.cfg", "ls a.cfg", "a.cfg"),
         ("touch a.cfg > b.cfg", "ls a.cfg b.cfg", "a.cfg b.cfg"),
         ("rm a.cfg", "ls a.cfg", "a.cfg"),
+        ("rm a.cfg", "ls", "a.cfg\nb"),
+        ("rm a.cfg", "ls -F", "a.cfg*\nb"),
+        ("rm a.cfg", "ls", ""),
+        ("rm a.cfg", "ls", "x\n" * 3_000),  # it may have been cut
+        ("rm a.cfg", "ls src", "b"),
+        ("rm a.cfg", "ls -I 'a*'", "b"),
+        ("rm a.cfg", "ls -d .", "."),
+        ("rm a.cfg", "ls | head -n 1", "b"),
+        ("rm a.cfg", "ls *.py", "b.py"),
+        ("rm .cfg", "ls", "b"),
+        ("rm 'a b\"'", "ls", "b"),
+        ("rm a.cfg > b.cfg", "ls", "b"),
+        ("mv a.cfg b.cfg", "ls", "b.cfg"),
+        ("rm a.cfg && echo x > a.cfg", "ls", "b"),
+        ("echo x > a.cfg; rm src/a.cfg", "ls src", "b"),
     ],
 )
 def test_nothing_else_is_shown_where_it_is_listed(command: str, look: str, result: str) -> None:
@@ -366,6 +381,57 @@ def test_nothing_else_is_shown_where_it_is_listed(command: str, look: str, resul
     turn.call("bash", {"command": command}, "")
     turn.call("bash", {"command": look}, result)
     assert not turn.accepts("completion")
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [
+        ("rm a.cfg", {"ls": "b\nsrc"}),
+        ("rm -rf src/build src/dist", {"ls -la src": "total 4\n-rw-r--r-- 1 a a 9 z.py"}),
+        ("git rm a.cfg", {"ls -A .": "b"}),
+        ("mv a.cfg src/b.cfg", {"ls": "src", "cat src/b.cfg": "x = 1"}),
+        ("git mv a.cfg b.cfg", {"cat b.cfg": "x = 1", "ls -1": "b.cfg"}),
+        ("mv a.cfg b.cfg src/", {"ls": "src", "cat src/a.cfg src/b.cfg": "x = 1"}),
+    ],
+)
+def test_what_is_gone_is_shown_by_a_listing_of_its_folder(command: str, looks: dict[str, str]) -> None:
+    turn = Turn(claim_surface=["a.cfg", "src"])
+    turn.call("bash", {"command": command}, "")
+    for look, result in looks.items():
+        assert not turn.accepts("completion")
+        turn.call("bash", {"command": look}, result)
+    assert turn.accepts("completion")
+
+
+def test_what_was_written_and_is_gone_is_not_looked_for() -> None:
+    turn = Turn(claim_surface=[])
+    turn.call("write", {"path": "t.py", "content": "print(1)"}, "ok")
+    turn.call("bash", {"command": "rm t.py"}, "")
+    turn.call("bash", {"command": "ls"}, "a.py")
+    assert turn.accepts("completion")
+    # What lay in a folder is still owed: nobody lists it any more.
+    turn.call("write", {"path": "t/a.py", "content": "print(1)"}, "ok")
+    turn.read("t/a.py", "print(1)")
+    turn.call("bash", {"command": "rm -r t"}, "")
+    turn.call("bash", {"command": "ls"}, "a.py")
+    assert turn.now.owed == ("t/a.py",)
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cp a.cfg src/", ("src/a.cfg",)),
+        ("cp x/a.cfg .", ("./a.cfg",)),
+        ("cp a.cfg b.cfg src", ("src/a.cfg", "src/b.cfg")),
+        ("cp a.cfg src", ("src",)),
+        ("mv a.cfg src/", ("a.cfg", "src/a.cfg")),
+        ("ln -s x/a.cfg src/", ("src/a.cfg",)),
+    ],
+)
+def test_what_goes_into_a_folder_is_named_there(command: str, files: tuple[str, ...]) -> None:
+    turn = Turn()
+    turn.call("bash", {"command": command}, "")
+    assert turn.now.owed == files
 
 
 def test_what_was_written_stays_owed_when_it_is_marked() -> None:

@@ -190,7 +190,7 @@ def test_what_is_kept_of_a_target_stays_when_little_more_can_be() -> None:
 
 def test_of_a_name_that_is_not_kept_a_change_of_a_folder_that_it_may_lie_in_is_one_of_it() -> None:
     turn = Turn()
-    paths = [f"/repo/{number:050}" for number in range(255)]
+    paths = [f"/repo/{number:055}" for number in range(255)]
     for path in paths:
         turn.call("edit", {"path": path, "newText": "\n".join(f"x{at}={at:040}" for at in range(16))})
     for path in paths:

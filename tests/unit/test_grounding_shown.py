@@ -534,8 +534,10 @@ def test_short_text_in_a_path_is_not_taken_for_something_said() -> None:
     [
         ("bash", {"command": "git checkout -- src"}),
         ("bash", {"command": "cp -r bak/. src"}),
+        ("bash", {"command": "cp -r bak/ src/"}),
+        ("bash", {"command": "cp -rT bak src/"}),
         ("bash", {"command": "rm -rf /repo/src"}),
-        ("bash", {"command": "cp bak/a.cfg ."}),
+        ("bash", {"command": "cp -r bak/. ."}),
         ("other", {"path": "src"}),
     ],
 )
