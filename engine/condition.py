@@ -50,7 +50,7 @@ from .terms import (
     term_of,
 )
 
-__all__ = ["Closure", "Env", "Names", "ResultView", "TurnView", "compile_condition"]
+__all__ = ["Closure", "Env", "Names", "ResultView", "TurnView", "compile_condition", "looks_at_turn"]
 
 Closure: TypeAlias = Callable[[Json, Json, Env | None], bool | None]
 
@@ -97,6 +97,24 @@ def _compile(condition: Condition, names: Names, positive: bool) -> Closure:
             return _checkterm_of(term_of(term, names), truth, absent)
         case Test():
             return _test(condition, names, positive, absent)
+
+
+def looks_at_turn(part: Condition | Term | Item) -> bool:
+    """Does it look at what happened before the call, so that the same call may fit it otherwise later?"""
+    match part:
+        case After():
+            return True
+        case Paren(inner) | Not(inner) | Truth(inner):
+            return looks_at_turn(inner)
+        case Quantified(_, _, body):
+            return looks_at_turn(body)
+        case And(parts) | Or(parts):
+            return any(looks_at_turn(each) for each in parts)
+        case Test(left, _, right):
+            return looks_at_turn(left) or looks_at_turn(right)
+        case Word(text) | Function(Word(text), _):
+            return text.startswith("turn.")
+    return False
 
 
 def _reads_arguments(part: Condition | Term | Item) -> bool:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 ISSUES = 8  # in a retry message
 RECEIVED = 300  # code points of what was received
-_AGAIN = "The same call will be refused again."
+# What becomes of the same call: nothing changes that; something in the turn may; it waits for rules.
+AGAIN = "The same call will be refused again."
+TURNING = "The same call will be refused again as long as this is so."
+LATER = "So is every call until they can be; it may pass then."
 _WANTED = 120  # code points of one wanted value, pattern or key
 
 
@@ -85,11 +88,10 @@ def retry_message(tool: str, issues: tuple[Issue, ...], received: Json, lead: st
     return sendable("\n".join(lines))
 
 
-def denied_message(tool: str, reason: str, note: str | None = None, *, passing: bool = False) -> str:
+def denied_message(tool: str, reason: str, note: str | None, again: str) -> str:
     """For the model: why a call was refused, the author's note, and whether it will be refused again."""
     said = f" {note}" if note else ""
     why = reason.rstrip(".")
-    again = "So is every call until they can be; it may pass then." if passing else _AGAIN
     return sendable(f"The call of `{_short(tool)}` was refused: {why}.{said} {again}")
 
 

@@ -87,7 +87,8 @@ def judge(
     decided, fitting = _permission(plan, final, original, work, env, passed=settled is not None)
     if decided is not None and decided.effect is Effect.DENY:
         names = _names(decided, fitting)
-        return _denied(plan, arguments, decided.why, decided.note, names, work, passing=decided.passing)
+        again = messages.LATER if decided.passing else messages.TURNING if decided.turning else messages.AGAIN
+        return _denied(plan, arguments, decided.why, decided.note, names, work, again)
     if work.changes and settled is None:
         try:
             unsettled = _unsettled(plan, final, work.changes[-1].rule, env)
@@ -358,10 +359,9 @@ def _denied(
     note: str | None,
     rules: tuple[str, ...],
     work: Work,
-    *,
-    passing: bool = False,
+    again: str = messages.AGAIN,
 ) -> Verdict:
-    """Denied by a rule of stage 9, or by a `bound`."""
+    """Denied by a rule of stage 9, or by a `bound`. `again`: what becomes of the same call."""
     return Verdict(
         Outcome.DENIED,
         plan.tool,
@@ -371,6 +371,6 @@ def _denied(
         issues=_issues(work),
         reason=why,
         decided_by=rules,
-        retry_message=messages.denied_message(plan.tool, why, note, passing=passing),
+        retry_message=messages.denied_message(plan.tool, why, note, again),
         fingerprint=messages.fingerprint(plan.tool, "denied", [], rules),
     )

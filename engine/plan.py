@@ -14,7 +14,7 @@ from ..grammar.ast import Condition, Json, Segment
 from ..rules.kind import Action, Effect, Phase, Place, Setting
 from ..rules.regex import compile_regex
 from ..rules.toolnames import ToolName
-from .condition import Closure, Env, Names, compile_condition
+from .condition import Closure, Env, Names, compile_condition, looks_at_turn
 from .domain import Limits
 from .envelope import FIXES
 from .ir import Default, Rule, RuleSet
@@ -66,6 +66,7 @@ class Permit(Struct, frozen=True):
     unless: bool
     names: Names
     passing: bool = False  # it may be otherwise later, without another rule
+    turning: bool = False  # it looks at the turn, so it may be otherwise later in it
 
 
 class Root(Struct, frozen=True):
@@ -360,8 +361,19 @@ def _permit(rule: Rule, tool: str, model: str | None) -> Permit:
         fits = compile_condition(spec.condition, names, unless=spec.unless)
         present = compile_condition(spec.condition, names, unless=spec.unless, positive=True)
     why = spec.title or f"the rule `{rule.name}` fits"
+    turning = spec.condition is not None and looks_at_turn(spec.condition)
     return Permit(
-        rule.name, effect, fits, present, why, spec.note, spec.shadow, spec.condition, spec.unless, names
+        rule.name,
+        effect,
+        fits,
+        present,
+        why,
+        spec.note,
+        spec.shadow,
+        spec.condition,
+        spec.unless,
+        names,
+        turning=turning,
     )
 
 

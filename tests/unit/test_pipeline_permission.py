@@ -165,6 +165,25 @@ def test_the_message_of_a_denial_gives_the_reason_and_says_that_the_same_call_is
     assert "same call will be refused again" in message
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "unless after read",
+        "when turn.step > 0",
+        "when /x == 1 or not (turn.calls(read) < 1)",
+        "when any /y/* > turn.step and turn.repeats >= 0",
+    ],
+)
+def test_what_may_be_otherwise_later_is_refused_again_as_long_as_it_is_not(condition: str) -> None:
+    engine = callgate.compile(f'tool t {{ deny "no" {condition} }}')
+    session = engine.session()
+    session.user()
+    for step in ("0", "1"):
+        session.offer({"t": None, "read": None})
+        verdict = session.call("t", {"x": 1, "y": [9]}, call_id=step)
+    assert (verdict.retry_message or "").endswith("refused again as long as this is so.")
+
+
 def test_the_note_of_a_deny_is_what_the_model_reads() -> None:
     verdict = check('deny "secret reason" note "Use the search tool."')
     assert verdict.reason == "secret reason"
