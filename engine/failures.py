@@ -86,7 +86,7 @@ _BAD_STATES = frozenset({"error", "failed", "failure", "timeout", "timed_out", "
 _CANCELLED = frozenset({"cancelled", "canceled"})  # as an order may be, too
 # Keys of what a thing is called, and not a call.
 _NAMING = re.compile(
-    r"(?!(?i:request|approval|tool|call|task|session|trace|run|job))(?:id|number|key|name|\w{1,64}(?:_id|Id))"
+    r"(?!(?i:request|approval|tool|call|task|session|trace|run|job))(?:id|number|key|name|\w{1,64}(?:_id|Id|_number|Number))"
 )
 _SAID = frozenset({"status", "message", "reason", "detail", "code", "hint", "tool"})  # of a call, too
 _FAULTS = frozenset({"error", "errors", "data", "message", "code", "error_code"})

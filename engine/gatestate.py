@@ -15,12 +15,12 @@ import msgspec
 from .errors import InputError
 from .gatevalues import PLENTY, SHIPPED, Grounding, Preset
 from .gating import noted, settled
-from .grounding import LEGAL_NEXT, THRESHOLD, Decision, finish, reason, touched
+from .grounding import LEGAL_NEXT, THRESHOLD, Decision, about, finish, reason
 from .grounding import begin as begin_turn
 from .grounds import Seen, command_seen, seen
 from .normalizing import normalize
 from .paths import Folded
-from .relevance import home
+from .relevance import composed, home, key_of
 from .shellcall import command_of
 from .shown import leaves
 from .state import digest_of
@@ -63,8 +63,9 @@ class GateState(msgspec.Struct):
 
     def __post_init__(self) -> None:
         Preset(self.cap, self.refill, self.strict_g)
-        if type(self.budget) is not int or not 0 <= self.budget <= self.cap:
-            raise InputError("a budget is a whole number from 0 to the cap")
+        if type(self.budget) is not int or self.budget < 0:
+            raise InputError("a budget is a whole number from 0 on")
+        self.budget = min(self.budget, self.cap)
         if type(self.verify_threshold) not in (int, float) or not 0 <= self.verify_threshold <= 1:
             raise InputError("the verifier's threshold is a number from 0 to 1")
         if type(self.current_step) is not int or type(self.last_mutation_step) is not int:
@@ -229,7 +230,9 @@ def _came(
     extract = state.extractors.get(tool)
     if extract is not None and not changes:
         found = extract(args, result)
-        pending.relevant = touched(core, [found] if type(found) is str else list(found or ()), cwd)
+        listed = [found] if type(found) is str else list(found or ())
+        names = {key_of(composed(each), cwd) for each in listed if type(each) is str}
+        pending.relevant = any(key_of(each, cwd) in names for each in about(core))
         pending.trusted = False
     clean = state.normalizers.get(tool, normalize)
     return settled(core, tool, pending, result, ok, lambda _, text: clean(text), lambda: cwd)[0]

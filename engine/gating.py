@@ -19,7 +19,7 @@ from .gatevalues import Grounding, Pending, Room
 from .grounds import Grounds, Seen
 from .outputs import held, opened, plain, printed, tells_end
 from .paths import Folded
-from .relevance import composed, files_in, short_key
+from .relevance import composed, is_file, short_key
 from .remembered import Answer
 from .shown import result_key, result_text
 from .state import Call
@@ -71,7 +71,9 @@ def noted(ground: Grounding, tool: str, seen: Seen, arguments: Json, cwd: Folded
         named += grounding.mentioned(ground, named, seen.said, cwd)
         named += grounding.under(ground, [each for each in named if each[1].left != "made"], cwd)
         if not named and grounding.is_about_nothing(ground):
-            perhaps = {short_key(each, cwd): composed(each) for each in islice(files_in(seen.said), _PERHAPS)}
+            files = (each for each in seen.said if is_file(each))
+            found = {short_key(each, cwd): composed(each) for each in islice(files, _PERHAPS)}
+            perhaps = {key: name for key, name in found.items() if key not in ground.targets}
     fitting = max(4, room.passing // 32)
     ground.others = ground.others or (seen.changes and len(named) > fitting)
     named = named[:fitting]

@@ -24,7 +24,6 @@ from .normalizing import normalize as normalize
 from .outputs import shows_nothing, tells_no_more
 from .paths import Folded
 from .relevance import LONGEST_PATH, composed, has_ending, key_of, occurs_in, short_key, touches
-from .relevance import touched as touched_names
 from .shown import LINES, PIECE, Written, fit, hitting, joined, lines_by_name, sample, shows_line
 
 # Bytes that have to be left for all pieces of what is written at a target, for one, and for its whole name.
@@ -205,7 +204,7 @@ def _shown_name(name: str) -> str:
     return fit("".join(each if each.isprintable() else "?" for each in name[:NAME]), NAME)
 
 
-def _about(state: Grounding) -> list[str]:
+def about(state: Grounding) -> list[str]:
     """What claims are about: the surface, and what this turn changed."""
     return [*state.surface, *_names_of(state.targets.values())]
 
@@ -219,19 +218,23 @@ def touched(state: Grounding, texts: Iterable[str], cwd: Folded) -> bool:
     kept = tuple(texts)
     whole = "\n".join(map(composed, kept))
     keys = {key_of(composed(text).strip(), cwd) for text in kept if len(text) <= LONGEST_PATH}
-    near = [name for name in _about(state) if occurs_in(whole, (name,)) or key_of(name, cwd) in keys]
+    near = [name for name in about(state) if occurs_in(whole, (name,)) or key_of(name, cwd) in keys]
     return bool(near) and any(touches(text, near, cwd) for text in kept)
 
 
 def mentioned(
-    state: Grounding, named: Sequence[tuple[str, Written]], texts: Sequence[str], cwd: Folded
+    state: Grounding, named: Sequence[tuple[str, Written]], words: Iterable[str], cwd: Folded
 ) -> list[tuple[str, Written]]:
     """The files among what claims are about that a command names where not all of it is known: it may have
     changed them. Not those that are `named` anyway."""
     known = (each for each in state.targets.values() if not each.perhaps)
-    files = [*filter(has_ending, state.surface), *_names_of(known)] if texts else []
-    found = {short_key(name, cwd): Written(name) for name in touched_names("\n".join(texts), files, cwd)}
+    files = {key_of(name, cwd): name for name in (*filter(has_ending, state.surface), *_names_of(known))}
     keys = {key for key, _ in named}
+    found: dict[str, Written] = {}
+    for word in words if files else ():
+        name = files.get(key_of(composed(word), cwd))
+        if name is not None:
+            found[short_key(name, cwd)] = Written(name)
     return [(key, one) for key, one in found.items() if key not in keys]
 
 
@@ -315,7 +318,7 @@ def observed(
     targets = state.targets
     mine = {key: targets[key] for key in look.named if key in targets} if targets else {}
     if not (look.relevant or mine):
-        if not look.trusted or not touches(result, _about(state), cwd()):
+        if not look.trusted or not touches(result, about(state), cwd()):
             return False
     shown = result if own is None else own
     nothing = bool(state.mutations) and _shows_nothing(state, look, value, own, list(mine.values()))
@@ -343,7 +346,7 @@ def _shows_nothing(state: Grounding, look: Pending, value: Any, own: str | None,
     bare = [each for each in mine if not (each.pieces or each.seen or each.left == "made")]
     if not bare and state.anything is None:
         return False
-    names = _names_of(bare) if bare else _about(state)
+    names = _names_of(bare) if bare else about(state)
     return shows_nothing(value, own, names, file=bool(bare), command=look.command)
 
 

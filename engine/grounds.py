@@ -43,7 +43,7 @@ from .selector import MISSING, get
 from .shellcall import beside, is_plain, runs_later
 from .shown import HELD, PATHS, Written, leaves, written
 from .tools import Tool
-from .whereabouts import Where, inside, where
+from .whereabouts import Where, inside, where, within
 
 _SIGNAL = 9  # bytes of a signal in the state beside its name
 _QUESTIONS = ("pattern", "query", "regex", "search", "q", "text", "keyword", "search_term", "searchTerm")
@@ -323,7 +323,9 @@ def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) ->
         files = inside(place, changed)
         kinds = left(command)
         kept = dict(zip(inside(place, kinds), kinds.values(), strict=True))
-        named = (*_named(files, place, kept), *_placed(written({"command": command}), place))  # a patch in it
+        patch = _patch(command, place)
+        named = (*_named(files, place, kept), *(patch or ()))
+        more = more or patch is None
         if not more or place.unknown or not at_home:
             return Seen(True, named, files, unnamed=more or place.unknown or not plain)
         return Seen(True, named, files, said=unknown(command), unnamed=True)
@@ -336,6 +338,20 @@ def command_seen(arguments: Json, segments: tuple[Segment, ...], cwd: Folded) ->
     sure = bool(named) and is_sure(command, len(looked) > 1)
     listed = inside(place, lists(command)) if plain and not (place.unknown or place.apart) else ()
     return Seen(False, named, reads(command), bool(files), search, said(command), sure=sure, lists=listed)
+
+
+def _patch(command: str, place: Where) -> tuple[Written, ...] | None:
+    """The files of a patch in a command; None where nobody knows in which folder they lie."""
+    from .shell import patched
+
+    found = written({"command": command})
+    folder = patched(command) if found else ""
+    if folder is None:
+        return None
+    if folder:
+        names = within(folder, [each.name for each in found])
+        found = tuple(replace(each, name=name) for each, name in zip(found, names, strict=True))
+    return _placed(found, place)
 
 
 def _placed(named: tuple[Written, ...], place: Where) -> tuple[Written, ...]:

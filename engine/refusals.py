@@ -31,15 +31,18 @@ _WHY = frozenset(
     group host larger project prompt remote request server set up user window workspace
     """.split()  # noqa: SIM905
 )
-# Words that a statement begins with.
+# Words that a line of a file of its own kind begins with, and those of a statement.
+_LINES = frozenset("ADD CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK RUN Require WORKDIR".split())  # noqa: SIM905
 _HEADS = frozenset(
     """
     assert async await case catch class const def del die do echo elif else esac except export fi finally
     fn for from func function if import include let local package printf pub raise return static struct
-    sudo then throw try unset var void while with yield ADD ALTER CMD COPY CREATE DELETE DROP ENTRYPOINT ENV
-    EXPOSE FROM HEALTHCHECK INSERT JOIN RUN Require SELECT UPDATE WHERE WORKDIR
+    sudo then throw try unset var void while with yield ALTER CREATE DELETE DROP INSERT JOIN SELECT UPDATE
+    WHERE
     """.split()  # noqa: SIM905
 )
+# One of these stands in a statement that begins so.
+_MARKS = re.compile(r"[()\[\]{}=<>$\"'`/_]|->|[:,;]\Z|\A\S+\Z")
 # No sentence begins, or ends, with one of these.
 _CUT = frozenset(
     """
@@ -83,7 +86,9 @@ def _is_written(here: str, words: Set[str], talk: Set[str], alone: bool) -> bool
     """Does such a line look like code, or like a piece of a longer text?"""
     first, last = here.split(None, 1)[0], here[here.rfind(" ") + 1 :]
     others, ticked = len(words - talk - REFUSALS - _WHY), len(_TICKED.findall(here))
-    if first in _HEADS or (others and ("\t" in here or here[0] in "|#>$")):
+    if first in _LINES or (first in _HEADS and _MARKS.search(here) is not None):
+        return True
+    if others and ("\t" in here or here[0] in "|#>$"):
         return True
     if first.endswith(":"):  # a program that speaks
         return False

@@ -19,7 +19,14 @@ _PIECE = 255  # characters between blanks that are composed; sorting the marks o
 LONGEST_PATH = 4096  # characters of a path
 _SPELLING = 256  # characters by which another spelling of it may be longer
 _NAME = re.compile(r"[\w./\\~@#%+-]")
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,9}\Z")
+_ENDINGS = frozenset(
+    """
+    bat c cc cfg cjs clj cmake conf cpp cs css csv cxx dart diff ejs env erl ex exs fish go gql gradle
+    graphql h hbs hpp hs html ini ipynb java jl js json json5 jsonl jsx kt less lock log lua m md mdx mjs
+    ml mm nix php pl plist proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte svg swift tex tf toml
+    ts tsv tsx txt vue xml yaml yml zig zsh
+    """.split()  # noqa: SIM905
+)
 _PLAIN = re.compile(r"[\w.@+~/-]++")
 _STOPS = frozenset(" \t\r\n\"'`<>|;,()[]{}=*?")
 # What relative paths are joined to where no working directory is known; `..` does not lead out of it.
@@ -58,17 +65,18 @@ def short_key(name: str, cwd: Folded, place: str = "") -> str:
 
 
 def has_ending(name: str) -> bool:
-    """Is it surely a file's name?"""
-    return _ENDING.search(name) is not None
+    """Is it surely a file's name, by a usual ending?"""
+    return name.rpartition(".")[2].lower() in _ENDINGS and not name.endswith(".")
 
 
-def files_in(texts: Iterable[str]) -> Iterator[str]:
-    """What looks like a file: a path, or a name with an ending. Linear."""
-    for text in texts:
-        for found in _PLAIN.finditer(text):
-            name = found[0]
-            if name[0] != "-" and len(name) <= _PIECE and ("/" in name[1:-1] or has_ending(name)):
-                yield name
+def is_file(word: str) -> bool:
+    """Does a word of a command look like a file?"""
+    return word[:1] != "-" and len(word) <= _PIECE and ("/" in word[1:-1] or has_ending(word))
+
+
+def files_in(text: str) -> Iterator[str]:
+    """The words of code that look like files."""
+    return (each[0] for each in _PLAIN.finditer(text) if is_file(each[0]))
 
 
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:

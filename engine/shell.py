@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from .errors import InputError
-from .shellchanges import changed, named, unclear
+from .shellchanges import changed, folder_of_patch, named, unclear
 from .shellparts import is_paged, is_read_only, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
@@ -120,9 +120,13 @@ def said(command: str) -> tuple[str, ...]:
 
 
 def unknown(command: str) -> tuple[str, ...]:
-    """What a mutating command says where it may change more than `targets`. Cost: linear."""
-    parts = _read(command)
-    return (command,) if parts is None else tuple(unclear(parts))
+    """What a command gives to programs that are not known, word by word. Cost: linear."""
+    return unclear(command)
+
+
+def patched(command: str) -> str | None:
+    """The folder in which a command applies the patch that is in its text; None where that is not known."""
+    return folder_of_patch(command)
 
 
 def _read(command: object) -> tuple[Command, ...] | None:

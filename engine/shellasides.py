@@ -204,6 +204,11 @@ _ROWS = {
 HANDED = _row("v", "", "", f"{_PYTEST} {_JEST} --list --list-files", passes=True)
 
 
+def is_known(program: str) -> bool:
+    """Is anything known of a program?"""
+    return program in _ROWS or program in programs() or f"{program} status" in programs()
+
+
 def asides_of(program: str) -> Asides:
     """What is known of a program: its own row, or its letters from the table of those that only read."""
     found = _ROWS.get(program)

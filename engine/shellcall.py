@@ -40,7 +40,10 @@ def command_of(tool: str, arguments: Json) -> tuple[dict[str, Any], tuple[Segmen
         for key in _PLACES:
             line = _line(arguments.get(key))
             # One word may be what another tool is to do with the file beside it: `{"command": "view"}`.
-            if line is not None and (shell or (len(line.split()) > 1 and not written(arguments))):
+            if line is None:
+                continue
+            several, alone = len(line.split()) > 1, not written(arguments)
+            if (several or alone) if shell else (several and alone):
                 return {**arguments, key: line}, (key,)
         return None
     if type(arguments) is str and arguments.startswith("-"):

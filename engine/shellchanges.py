@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .relevance import files_in
+from .shellasides import is_known
 from .shelllooks import is_name
 from .shelloutline import MOVES, outline
 from .shellparts import is_harmless, is_read_only, known_command
+from .shellprograms import program_name
 from .shellread import Command, Redirect
-from .shelltargets import folder_of, goes_up, is_fixed, words_of
+from .shelltargets import folder_of, goes_up, is_fixed
 from .shellwords import Rest, Word
 from .shellwrappers import is_locale, peel
 from .shellwrites import changed_by, left_by
@@ -17,6 +20,8 @@ from .whereabouts import within
 
 _SCRATCH = re.compile(r"/(?:var/)?tmp/[^/]+\Z|/dev/")
 _MORE = Word("", Rest.LOOSE)
+# They run a file, and what that changes nobody knows.
+_KNOWN = re.compile(r"(?:python[0-9.]*|php|lua|java|swift|Rscript|julia|gh|glab|hg|svn)\Z")
 
 
 def changed(parts: tuple[Command, ...]) -> dict[str, str] | None:
@@ -50,32 +55,52 @@ def named(text: str) -> tuple[str, ...]:
     and some look is owed in any case.
     """
     names: dict[str, None] = {}
-    for part, folder in ((each.command, each.folder) for each in outline(text)):
-        if is_read_only(part) or _left(part) in ("made", "gone"):
+    for part, folder in ((each.command, each.folder) for each in outline(text) if not each.code):
+        left = "" if is_read_only(part) else _left(part)
+        if is_read_only(part) or left == "made":
             continue
-        for word in _changed(part):
-            name = word.text
-            if (
-                not name
-                or not is_name(word)
-                or _SCRATCH.match(name)
-                or (folder is None and name[0] not in "/~")
-            ):
-                continue
-            names[within(folder, (name,))[0] if folder else name] = None
+        for name in _placed(_changed(part), folder):
+            if left == "gone":
+                names.pop(name, None)
+            elif not _SCRATCH.match(name):
+                names[name] = None
     return tuple(names)
 
 
-def unclear(parts: tuple[Command, ...]) -> Iterator[str]:
-    """What those commands are given that may change more than they plainly name."""
-    for part in parts:
-        if not (is_read_only(part) or all(word.text and is_name(word) for word in _changed(part))):
-            yield from words_of(part)
+def unclear(text: str) -> tuple[str, ...]:
+    """What is given to programs of which nothing is known, word by word; values of options, too. Of code what
+    looks like a file."""
+    found: dict[str, None] = {}
+    for part, folder, code in ((each.command, each.folder, each.code) for each in outline(text)):
+        if code:
+            found.update(dict.fromkeys(_placed([*map(Word, files_in(code))], folder)))
+        name = program_name(part.words[0]) if part.words else ""
+        if not name or _KNOWN.match(name) or is_known(name):
+            continue
+        for word in part.words[1:]:
+            head, equals, value = word.head.partition("=")
+            given = Word(value, word.rest) if equals and head[:1] == "-" else word
+            found.update(dict.fromkeys(_placed([given], folder)))
+    return tuple(found)
+
+
+def folder_of_patch(text: str) -> str | None:
+    """Where the commands of a text stand when the last one of them begins; None where that is not known."""
+    places = [each.folder for each in outline(text)]
+    return places[-1] if places else ""
+
+
+def _placed(words: list[Word], folder: str | None) -> Iterator[str]:
+    """The names that are known for certain, seen from where the text begins."""
+    for word in words:
+        name = word.text
+        if name and is_name(word) and (folder is not None or name[0] in "/~"):
+            yield within(folder, (name,))[0] if folder else name
 
 
 def _left(part: Command) -> str:
     """What is left of what it names: see `left_by`. What it prints into a file is a text."""
-    peeled = None if part.redirects else peel(part.words)
+    peeled = peel(part.words) if all(map(is_harmless, part.redirects)) else None
     return left_by(peeled[0]) if peeled is not None and peeled[0] else ""
 
 

@@ -43,15 +43,23 @@ _ELSEWHERE = {
     "env": re.compile(r"-[A-Za-z]*[CS]|--(?:chdir|split-string)"),
     "sudo": re.compile(r"-[A-Za-z]*[DRi]|--(?:chdir|chroot|login)"),
 }
+# Programs that run what they are given as code, and the options behind which it stands.
+_INTERPRETERS = re.compile(r"(?:python[0-9.]*|node|perl|ruby|php|deno|bun|osascript|Rscript)\Z")
+_CODE = frozenset(("-c", "-e", "--eval", "-r", "-p", "-pe", "-ne"))
 _NEVER = re.compile(r"(?!)")
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ash", "ksh"))
 
 
+_NOTHING = Command((), (), (), ";", True)
+
+
 class Found(Struct, frozen=True, gc=False):
-    """A simple command, and the folder that it runs in: "" is where the text begins, None any."""
+    """A simple command, and the folder that it runs in: "" is where the text begins, None any. `code`: it is
+    no more than the code that a program before it is given."""
 
     command: Command
     folder: str | None
+    code: str = ""
 
 
 def outline(text: str) -> tuple[Found, ...]:
@@ -82,8 +90,8 @@ class _Outline(RoughReader):
         super().__init__(text)
         self.again = LONGEST
         self.folder: str | None = ""
-        # That begin in the next line: how each ends, whether behind tabs, and whether a shell runs it.
-        self.documents: list[tuple[Word, bool, bool]] = []
+        # That begin in the next line: how each ends, whether behind tabs, who runs it, and where.
+        self.documents: list[tuple[Word, bool, str, str | None]] = []
         self.found: list[Found] = []
 
     def script(self, end: str, link: str) -> None:
@@ -194,8 +202,11 @@ class _Outline(RoughReader):
         folder = self.folder
         here = None if link == "||" and folder != start else folder
         self.found.append(Found(Command(rest, assignments, tuple(redirects), link, True), here))
-        script = _script(rest)
-        self.documents += [(*each, script == "") for each in documents]
+        script, code = _script(rest), _code(rest)
+        runs = "shell" if script == "" else "code" if code == "" else ""
+        self.documents += [(*each, runs, here) for each in documents]
+        if code:
+            self.found.append(Found(_NOTHING, here, code))
         if script:
             self.folder = here
             self.inner(script)
@@ -267,11 +278,13 @@ class _Outline(RoughReader):
     def bodies(self) -> None:
         """Past the here-documents that begin here."""
         documents, self.documents = self.documents, []
-        for word, tabs, fed in documents:
+        for word, tabs, runs, folder in documents:
             start = self.at
             self.body(word, tabs)
-            if fed:
+            if runs == "shell":
                 self.inner(self.text[start : self.at])
+            elif runs:
+                self.found.append(Found(_NOTHING, folder, self.text[start : self.at]))
 
     def lines(self) -> None:
         """Past blanks and ends of lines."""
@@ -318,6 +331,18 @@ def _script(words: Words) -> str | None:
     if not given:
         return None  # a file
     return words[at].head + ("" if words[at].rest is Rest.NOTHING else "$_")
+
+
+def _code(words: Words) -> str | None:
+    """The code that an interpreter is given among its words; "" where it reads its input, None if neither."""
+    if not words or not _INTERPRETERS.match(program_name(words[0])):
+        return None
+    for at, word in enumerate(words[1:], 1):
+        if word.head in _CODE:
+            return words[at + 1].head if at + 1 < len(words) else None
+        if word.head[:1] != "-" or word.head == "-":
+            return "" if word.head == "-" else None
+    return ""
 
 
 def _moved(folder: str | None, words: tuple[Word, ...]) -> str | None:

@@ -35,6 +35,8 @@ _FRAMED = re.compile(r"\A\s*+[(<\[]|[:)>\]]\s*+\Z")
 _CODE = re.compile(r"[={}]|\w\([\"']")
 _ENDED = (";", "(", "[", "\\", "&&", "||")  # a line of code
 _INDENTED = re.compile(r"(?: {2}|\t)\s*+[^\s(\[]")
+_ENTRY = re.compile(r"\s*(?:[-*] |[0-9]+ )?(?:(\w[\w ]*): *)?([\w./\\-]+)")
+_PLAIN = re.compile(r"[\w\s./-]* [\w\s./-]*\.?")  # some words, and no mark of code
 # Words with which tools speak of themselves, of files, and of how a call went.
 _TALK = frozenset(
     """
@@ -120,11 +122,23 @@ def is_talk(text: str, names: Collection[str] = (), *, file: bool = True) -> boo
     lines = [line for line in text.splitlines() if line.strip()]
     if not file and any(name in text for name in names):
         return False
-    if len(lines) > _LINES or (file and lines and _INDENTED.match(lines[0]) is not None):
+    if len(lines) > _LINES:
         return False
+    if file and lines and _INDENTED.match(lines[0]) is not None:
+        return all(_is_of_listing(line, tails) for line in lines)
     echoes = not tails or any(name in text for name in tails)  # a file may show other commands
     alone = len(lines) == 1
     return all(_is_prompt(line, echoes) or _line_is_talk(line, tails, file, alone) for line in lines)
+
+
+def _is_of_listing(line: str, tails: set[str]) -> bool:
+    """Is an indented line one of a list of files, or what a tool knows of one, and no code or text?"""
+    found = _ENTRY.fullmatch(line)
+    if found is None:
+        return line.lstrip()[:1].isupper() and _PLAIN.fullmatch(line) is not None and names_only(line)
+    value = found[2]
+    known = tail(value) in tails or value in _KINDS or value.isdecimal()
+    return known and (plain_key(found[1]) in OF_FILES if found[1] else tail(value) in tails)
 
 
 def names_only(line: str) -> bool:

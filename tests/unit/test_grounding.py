@@ -290,6 +290,11 @@ def test_a_change_that_names_nothing_owes_some_relevant_read() -> None:
         "x=1 tool /repo/./a.cfg",
         "tool 'a.cfg'; ls",
         'tool "$x" a.cfg',
+        "tool --into=a.cfg $(date)",
+        "cd /repo && tool a.cfg",
+        "python - <<'EOF'\nopen('a.cfg', 'w').write('x')\nEOF",
+        'python3 -c \'open("a.cfg", "w")\' 2>&1 | tail -1',
+        "node -e \"fs.writeFileSync('./a.cfg', '')\"",
     ],
 )
 def test_what_an_unknown_command_names_of_what_claims_are_about_is_owed(command: str) -> None:
@@ -318,6 +323,16 @@ def test_an_unknown_command_may_change_anew_what_was_changed_before() -> None:
         (["a.cfg", "web.cfg"], "tool; sed -i s/3/5/ b.cfg && rm a.cfg"),  # what is known is not guessed at
         (["a.cfg", "web.cfg"], "tool xa.cfg sub/a.cfg"),
         (["a.cfg", "web.cfg"], "cat a.cfg && tool"),
+        # What is only said or written, and what programs that are known are given, they do not change.
+        (["a.cfg", "web.cfg"], "git commit -am 'mend a.cfg'"),
+        (["a.cfg", "web.cfg"], "git add a.cfg && gh pr create --body 'a.cfg'"),
+        (["a.cfg", "web.cfg"], "cat > b.html <<EOF\n<script src='a.cfg'>\nEOF"),
+        (["a.cfg", "web.cfg"], 'echo "$(date): a.cfg" >> log.md'),
+        (["a.cfg", "web.cfg"], "diff <(git show HEAD:a.cfg) a.cfg"),
+        (["a.cfg", "web.cfg"], "pytest a.cfg; kubectl apply -f a.cfg"),
+        (["a.cfg", "web.cfg"], "rm -f a.cfg 2>/dev/null || true; tool &"),
+        (["a.cfg", "web.cfg"], "cat > a.cfg <<EOF\nx\nEOF\ntool; rm a.cfg"),
+        (["app.models.User", "a.com", "web.cfg"], "tool app.models.User a.com"),
     ],
 )
 def test_what_an_unknown_command_does_not_name_is_not_owed(surface: list[str], command: str) -> None:
@@ -469,6 +484,36 @@ def test_where_nothing_is_known_a_look_at_what_a_command_names_is_relevant() -> 
     turn.call("bash", {"command": "tool -o out/x.json"}, "")
     turn.read("out/x.json", "x = 2")
     assert turn.session.finish("completion").owed == ("a change that named nothing",)
+
+
+def test_a_file_that_two_commands_may_change_is_one_that_a_third_may_still_change() -> None:
+    session = Turn(claim_surface=[]).session
+    for call_id, command in (("1", "tool a.cfg"), ("2", "tool a.cfg -x"), ("3", "sed -i s/3/5/ a.cfg")):
+        session.call("bash", {"command": command}, call_id=call_id)
+    session.result("1", "done it")
+    session.result("2", "done it")
+    session.call("read", {"path": "a.cfg"}, call_id="4")
+    session.result("4", "x = 3")
+    assert "a.cfg" in session.finish("completion").owed
+
+
+@pytest.mark.parametrize(
+    ("command", "read", "owed"),
+    [
+        ("cd sub && apply_patch <<'EOF'\n{}\nEOF", "sub/a.cfg", ()),
+        ("cd sub && apply_patch <<'EOF'\n{}\nEOF", "a.cfg", ("sub/a.cfg",)),
+        ("cd /repo/sub; git apply <<'EOF'\n{}\nEOF", "sub/a.cfg", ()),
+        ("apply_patch <<'EOF'\n{}\nEOF", "a.cfg", ()),
+    ],
+)
+def test_a_patch_lies_in_the_folder_where_it_is_applied(
+    command: str, read: str, owed: tuple[str, ...]
+) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.cfg\n@@\n-x = 1\n+x = 2\n*** End Patch"
+    turn = Turn(claim_surface=["web.cfg"])
+    turn.call("bash", {"command": command.format(patch)}, "Success. Updated the following files:\nM a.cfg")
+    turn.read(read, "x = 2")
+    assert tuple(each for each in turn.now.owed if each.endswith(".cfg")) == owed
 
 
 def test_what_a_command_may_have_changed_is_not_owed_when_another_names_it() -> None:

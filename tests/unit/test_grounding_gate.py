@@ -168,7 +168,7 @@ def test_the_classifier_tells_what_a_call_is_as_a_session_does() -> None:
         {"cwd": 5},
         {"current_step": None},
         {"last_mutation_step": "1"},
-        *({"budget": value} for value in (-1, 99, None, 1.5, True)),
+        *({"budget": value} for value in (-1, None, 1.5, True)),
     ],
 )
 def test_what_is_no_state_is_refused(fields: dict[str, Any]) -> None:
@@ -197,3 +197,13 @@ def test_tuples_are_lists() -> None:
     script = [step("write", ("app.cfg",), "ok", mutating=True), step("read", {"path": ("web.cfg",)}, "v=1")]
     assert not accepts(gate(), *script)
     assert accepts(gate(), script[0], step("read", ("app.cfg",), "v=1"))
+
+
+def test_a_budget_is_cut_to_the_cap_and_what_is_no_name_is_no_extracted_one() -> None:
+    assert GateState(cap=5).budget == 5
+    state = GateState(
+        claim_surface={"a.cfg"}, extractors={"get": lambda _args, _result: [7, None, "notes of a.cfg"]}
+    )
+    assert classify_observation("get", {}, "x = 1", state, True)["grounds_assertion"] is False
+    state.extractors["get"] = lambda _args, _result: [7, "./a.cfg"]
+    assert classify_observation("get", {}, "x = 2", state, True)["grounds_assertion"] is True

@@ -698,6 +698,23 @@ def test_a_line_may_have_the_number_of_a_state(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "listing",
+    [
+        *("       3 a.cfg", "   4 a.cfg", "  - a.cfg", "  path: a.cfg\n  size: 12\n  type: file"),
+        *("  File: a.cfg\n  Size: 12", "  File unchanged"),
+        *("for security reasons this file cannot be read", "with this mode reading is disabled"),
+        *("try again later, file is locked", "sudo required to read this file"),
+        "SELECT permission was denied on the object",
+    ],
+)
+def test_an_indented_list_of_files_and_a_sentence_that_begins_like_code_are_talk(listing: str) -> None:
+    turn = Turn(RULES, tools=None)
+    turn.call("bash", UNKNOWN)
+    turn.call("look", {"path": "a.cfg"}, listing)
+    assert turn.now.owed == ("a.cfg",)
+
+
+@pytest.mark.parametrize(
     "notice",
     [
         *("[offset beyond end of file]", "Offset 100 is beyond the end of the file (12 lines).", "0 lines"),
