@@ -35,8 +35,8 @@ _FRAMED = re.compile(r"\A\s*+[(<\[]|[:)>\]]\s*+\Z")
 _CODE = re.compile(r"[={}]|\w\([\"']")
 _ENDED = (";", "(", "[", "\\", "&&", "||")  # a line of code
 _INDENTED = re.compile(r"(?: {2}|\t)\s*+[^\s(\[]")
-_ENTRY = re.compile(r"\s*(?:[-*] |[0-9]+ )?(?:(\w[\w ]*): *)?([\w./\\-]+)")
-_PLAIN = re.compile(r"[\w\s./-]* [\w\s./-]*\.?")  # some words, and no mark of code
+_ENTRY = re.compile(r"\s*(?:[-*] |[0-9]+ )?(?:(\w[\w ]*): *)?([\w./\\-]+)(?: bytes)?")
+_PLAIN = re.compile(r"[\w\s./-]*,? [\w\s./-]*\.?")  # some words, and no mark of code
 # Words with which tools speak of themselves, of files, and of how a call went.
 _TALK = frozenset(
     """
@@ -135,9 +135,10 @@ def _is_of_listing(line: str, tails: set[str]) -> bool:
     """Is an indented line one of a list of files, or what a tool knows of one, and no code or text?"""
     found = _ENTRY.fullmatch(line)
     if found is None:
-        return line.lstrip()[:1].isupper() and _PLAIN.fullmatch(line) is not None and names_only(line)
+        prose = line.lstrip()[:1].isupper() or len(line.split()) > 2
+        return prose and _PLAIN.fullmatch(line) is not None and names_only(line)
     value = found[2]
-    known = tail(value) in tails or value in _KINDS or value.isdecimal()
+    known = tail(value) in tails or value in _KINDS or not any(map(str.isalpha, value))
     return known and (plain_key(found[1]) in OF_FILES if found[1] else tail(value) in tails)
 
 
