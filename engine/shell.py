@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from .errors import InputError
 from .shellchanges import changed, folder_of_patch, named, unclear
-from .shellparts import is_paged, is_read_only, takes_input
+from .shellparts import is_paged, is_read_only, is_reader, takes_input
 from .shellread import Command, read
 from .shellruns import runs_program
 from .shelltargets import displayed, listed, searches, shown
@@ -37,11 +37,12 @@ def _reads_on(parts: tuple[Command, ...], command: str) -> bool:
         return False
     # Where a line is an error for a shell, the next one reads what the shell itself reads.
     piped = all(part.line >= 0 for part in parts) or _HANGING.search(command) is None
+    ends = not command.rstrip().rpartition("\n")[2].lstrip().startswith("#")
     for part, after in zip(parts, (*parts, None)[1:], strict=True):
-        if part.line == parts[-1].line >= 0:
+        if ends and part.line == parts[-1].line >= 0:
             break  # nothing stands behind it
         seen = after is not None and (after.link not in ("|", "|&") or not piped)
-        if is_read_only(part) and (takes_input(part, piped) or (seen and is_paged(part))):
+        if is_reader(part) and (takes_input(part, piped) or (seen and is_paged(part))):
             return True
     return False
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..rules.programs import Program
 from .shellscripts import is_value
@@ -70,7 +71,7 @@ def arguments_of(program: Program, words: Sequence[Word], anywhere: bool = False
             if long is None or (equals and not long):
                 return None
             separate = long == "=" and not ordered  # else the next word may be an operand all the same
-            taken = Word(given) if equals else value(1) if separate else None
+            taken = replace(word, head=given, quoted=True) if equals else value(1) if separate else None
             if long == "=" and taken is None:
                 return None
             options.append(("--" + name, taken))
@@ -79,7 +80,8 @@ def arguments_of(program: Program, words: Sequence[Word], anywhere: bool = False
                 if letter in program.flags:
                     options.append(("-" + letter, None))
                 elif letter in program.values or letter in program.attached:
-                    taken = Word(text[place:]) if text[place:] or letter in program.attached else value(1)
+                    inside = text[place:] or letter in program.attached
+                    taken = replace(word, head=text[place:], quoted=True) if inside else value(1)
                     if taken is None:
                         return None
                     options.append(("-" + letter, taken))

@@ -39,6 +39,8 @@ def changed(parts: tuple[Command, ...]) -> dict[str, str] | None:
         names = [word.text for word in words if word.text and is_name(word)]
         if lost or len(names) < len(words) or any(name.startswith("/dev/") for name in names):
             return None
+        if folder is not None and any(each.operator[:2] == "&>" for each in part.redirects):
+            return None  # for dash the `cd` is one of the background
         if folder is not None and (loose or not is_fixed(folder) or any(map(goes_up, names))):
             return None
         left = _left(part)

@@ -152,13 +152,16 @@ def is_plainly_named(command: Known, part: Command) -> bool:
 
 
 def is_name(word: Word) -> bool:
-    """Not `v$?`; not `link/../a`, which goes where a link leads; not a quoted `~`, or zsh's `=program`."""
+    """Not `v$?`; not `link/../a`, which goes where a link leads; not a quoted `~`, or zsh's `=program`; not
+    `~+`, which another folder than that of the session may be."""
     text = word.text or ""
     if word.counted:
         return False
     parts = text.split("/")
     named = next((at for at, part in enumerate(parts) if part not in ("", ".", "..")), len(parts))
-    return ".." not in parts[named:] and text[:1] != "=" and not (text[:1] == "~" and word.quoted)
+    if text[:1] == "~" and (word.quoted or text[1:2] in ("+", "-")):
+        return False
+    return ".." not in parts[named:] and text[:1] != "="
 
 
 def _places(command: Known) -> tuple[Word, ...]:

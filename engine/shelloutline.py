@@ -20,6 +20,15 @@ from .whereabouts import within
 
 _OPERATOR = re.compile(r"\n|;;&?|;&?|&&|\|\||\|&?|&(?!>)|\(\(?|\)")
 _REDIRECT = re.compile(r"([0-9]*+|\{\w++\})(<<<|<<-?|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>?)")
+_CLOSING = re.compile(r"\s\]\](?=[\s;&|)]|\Z)")
+_NAME = re.compile(r"\w+")
+# They give variables another value.
+_SETTING = frozenset(
+    (
+        *("read", "mapfile", "readarray", "export", "declare", "local", "typeset", "readonly", "unset"),
+        *("getopts", "let", "printf"),
+    )
+)
 _CONDITION = re.compile(r"\[\[(?=\s)")
 _IN = re.compile(r"in(?=\s)")
 _BRACE = re.compile(r"\{(?=\s)")
@@ -140,9 +149,10 @@ class _Outline(RoughReader):
                 fresh = True
                 continue
             if _CONDITION.match(self.text, self.at):
-                self.at = self.text.find("]]", self.at) + 2
-                if self.at < 2:
+                closing = _CLOSING.search(self.text, self.at)
+                if closing is None:
                     raise Unclear
+                self.at = closing.end()
                 fresh = False
                 continue
             if _BRACE.match(self.text, self.at):
@@ -179,6 +189,8 @@ class _Outline(RoughReader):
 
     def simple(self, first: Word | None, link: str, start: str | None) -> None:
         words = [] if first is None else [first]
+        if first is not None and first.head.endswith("=") and self.text.startswith("(", self.at):
+            self.array()
         redirects: list[Redirect] = []
         documents: list[tuple[Word, bool]] = []
         while True:
@@ -213,9 +225,21 @@ class _Outline(RoughReader):
             self.folder = folder
         if any(word.text in MOVES for word in rest):
             self.folder = _moved(folder, rest)
+        if rest and rest[0].text in _SETTING:
+            names = (_NAME.match(word.head) for word in rest[1:])
+            self.known.update((found[0], None) for found in names if found is not None)
+        elif rest and "+=" in rest[0].head:
+            self.known[rest[0].head.partition("+=")[0]] = None
         for name, value in () if rest else assignments:
             text = value_of(value)
             self.known[name] = text if self.known.get(name, text) == text else None
+
+    def array(self) -> None:
+        """Past the words of an array, which are no command."""
+        found = len(self.found)
+        self.at += 1
+        self.deeper(self.substitution)
+        del self.found[found:]
 
     def inner(self, text: str) -> None:
         """The commands of a text that a shell is given."""
@@ -324,6 +348,8 @@ def _script(words: Words) -> str | None:
     at, given = 1, words[0].text == "eval"
     while at < len(words) and words[at].head[:1] in ("-", "+"):
         letters = words[at].head if words[at].head[:2] != "--" else ""
+        if "n" in letters:
+            return None  # it only looks at the syntax
         given = given or "c" in letters
         at += 2 if letters[-1:] == "o" else 1
     if at == len(words):

@@ -57,6 +57,17 @@ def known_command(part: Command) -> Known | None:
     return None if found is None or (fed and not found.program.free) else found
 
 
+def is_reader(part: Command) -> bool:
+    """Does it read only, or write no more than where it is redirected, or what `dd` is told?"""
+    return is_read_only(part) or known_command(part) is not None or _copies_input(part)
+
+
+def _copies_input(part: Command) -> bool:
+    peeled = peel(part.words)
+    words = peeled[0] if peeled is not None else ()
+    return bool(words) and words[0].text == "dd" and not any(each.head.startswith("if=") for each in words)
+
+
 def is_fed(part: Command) -> bool:
     """Do `xargs`, or `find`, add to what it runs? Then it looks into files that are named elsewhere."""
     peeled = peel(part.words)

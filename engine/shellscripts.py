@@ -82,8 +82,9 @@ def _substitution(script: str, at: int) -> re.Match[str] | None:
 
 
 # Within parentheses a `>` compares. Nothing in them could be the end of a text that began before.
-_GROUP = re.compile(r"""\((?:[^()"'/\\#\n]|\([^()"'/\\#\n]*\))*+\)""")
-_PRINTED = re.compile(r'>>?[ \t]*"([^"\\]+)"[ \t]*(?=[;}\n]|\Z)')
+# Where a `;` is among them, they may be those of a `for`, with a `print` in it.
+_GROUP = re.compile(r"""\((?:[^()"'/\\#\n;]|\([^()"'/\\#\n;]*\))*+\)""")
+_PRINTED = re.compile(r'"(?:[^"\\]|\\.)*+"|>>?[ \t]*"([^"\\]+)"[ \t]*(?=[;}\n]|\Z)')
 
 
 def awk_reads(script: str) -> bool:
@@ -100,7 +101,7 @@ def awk_reads(script: str) -> bool:
 def awk_writes(script: str) -> list[str]:
     """The files that an `awk` script prints to by a plain name; it may do more."""
     _, _, printed = script.partition("print")
-    return _PRINTED.findall(printed)
+    return [each[1] for each in _PRINTED.finditer(printed) if each[1]]
 
 
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]\Z")
@@ -130,6 +131,8 @@ def find_reads(
             start = at
             while at < len(words) and words[at].text not in (";", "{}"):
                 at += 1
+            if any(word.text is None or "+" in word.head for word in words[start:at]):
+                return False  # BusyBox ends what it runs at any `+`
             end = [word.text for word in words[at : at + 2]]
             if end not in (["{}", ";"], ["{}", "+"]) or not shows_any_file(words[start : at + 1]):
                 return False

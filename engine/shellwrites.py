@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from ..rules.programs import Program, programs
 from .shellarguments import Arguments, arguments_of
 from .shellprograms import program_name
@@ -22,6 +24,7 @@ _STARTERS = frozenset(
 _VERSION = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*\Z")
 # No folder, and no pattern.
 _FILE = re.compile(r"[^*?\[{!]*\.[^*?\[{/.]+\Z")
+_BESIDE = {"rmdir": ("-p", "--parents"), "install": ("-b",)}
 _EVALUATE = ("e", "eval", "ea", "eval-all")
 
 
@@ -32,7 +35,8 @@ def changed_by(words: Words) -> list[Word]:
         name = program_name(words[0])
         both = f"{name} {words[1].text}" if len(words) > 1 else ""
         if name not in _STARTERS and both not in _STARTERS:
-            return [*found, *map(_place, _named(name, both, words))]
+            names = map(_place, _named(name, both, words))
+            return [*found, *(map(_path, names) if name == "git" else names)]
         found = [_MORE]
         words = words[1 if name in _STARTERS else 2 :]
     return [_MORE]
@@ -53,11 +57,16 @@ def _place(word: Word) -> Word:
     return _MORE if word.text == "-" or word.head.startswith("/dev/") else word
 
 
+def _path(word: Word) -> Word:
+    """What git takes for a pattern of its own, quoted or not, is no file."""
+    return _MORE if word.text is not None and re.search(r"[*?\[\\]|\A:", word.text) else word
+
+
 def _named(name: str, both: str, words: Words) -> list[Word]:
     rest = words[1:]
     if name == "dd":
         into = [word for word in rest if word.text is None or word.head.startswith("of=")]
-        return [Word(word.head[3:], word.rest) for word in into] or [_MORE]
+        return [replace(word, head=word.head[3:], quoted=True) for word in into] or [_MORE]
     if both in programs():
         name, rest = both, rest[1:]
     program = programs().get(name)
@@ -71,7 +80,9 @@ def _named(name: str, both: str, words: Words) -> list[Word]:
         found += _operands(program, arguments, rest)
     if program.code in ("sed", "awk"):
         found += _printed(program, arguments)
-    return [*found, _MORE] if program.more or not found else found
+    # Folders above it, or what was there before, under another name.
+    beside = arguments.has(*_BESIDE.get(name, ()))
+    return [*found, _MORE] if program.more or beside or not found else found
 
 
 def _operands(program: Program, arguments: Arguments, words: Words) -> list[Word]:
@@ -127,7 +138,7 @@ def _edited(program: Program, arguments: Arguments) -> list[Word]:
     """What it changes in place."""
     _, files = _scripted(program, arguments)
     kept = [value for name, value in arguments.options if name in program.edits and value is not None]
-    if any(value.text is None or "*" in value.head or "/" in value.head for value in kept):
+    if any(value.text != "" for value in kept):
         return [*files, _MORE]  # what was there before goes to a file of another name
     return files or [_MORE]
 
@@ -138,5 +149,5 @@ def _printed(program: Program, arguments: Arguments) -> list[Word]:
     found: list[Word] = []
     for text in (script.text for script in scripts):
         files = None if text is None else awk_writes(text) if program.code == "awk" else sed_writes(text)
-        found += [_MORE] if files is None else map(Word, files)
+        found += [_MORE] if files is None else (Word(each, quoted=True) for each in files)
     return found if scripts and program.code == "sed" else [*found, _MORE]

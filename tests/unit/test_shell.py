@@ -736,6 +736,52 @@ def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
     none_mutates("echo $'a' '!x'", "grep \"a\\.b\" a | grep '!x'", "echo \\\" '!= x ! '")
 
 
+def test_comments_behind_the_last_command_are_lines_that_it_may_read() -> None:
+    all_mutate(
+        "head -c 2\n# touch f", "cat b\nhead -c 2\n  # touch f", "for f in a b; do head -c 2; done\n#x"
+    )
+    none_mutates("head -n 3 a\n# done", "cat a\n# see\ncat b")
+
+
+def test_what_an_inner_program_takes_otherwise_mutates() -> None:
+    all_mutate("awk '{print; for (print > f; i<1; i++);}' f=zz a")  # a `print` in parentheses
+    all_mutate(
+        "find . -type f -exec grep x{} + -exec rm {} \\;",  # BusyBox ends it at the first `+`
+        "find . -exec grep + {} \\;",
+    )
+    none_mutates("awk '{print ($1 > 3)}' a", "find . -name '*.py' -exec grep -l x {} +")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("git checkout -- '*.py'", ()),
+        ("git rm -fq ':/a.py'", ()),
+        ("dd if=a of=f.$$", ()),
+        ("sort --output=f$$ a", ()),
+        ("sort -of$$ a", ()),
+        ("sort --output=~/x a", ()),
+        ("sed -n 'w ~/x' a", ()),
+        ("cd /d && touch ~+/y", ()),
+        ("cd /d && touch n &> log", ("/d/log", "/d/n")),
+        ("sed -i.bak s/b/c/ a", ("a",)),
+        ("sed -iE s/b/c/ a", ("a",)),
+        ("install -b a b", ("b",)),
+        ("rmdir -p p/q", ()),
+        ("head -c 5 > f\necho touch q", ("f",)),
+        ("dd of=f bs=1 count=5\necho touch q", ("f",)),
+        ('awk \'{print $1 " -> " $2 ";"}\' a', ()),
+        ('f=a; read -r f; cat > "$f" <<EOF\nEOF', ()),
+        ('f=a; export f=b; cat > "$f" <<EOF\nEOF', ()),
+        ("args=(git checkout -- x.py); $(date) > z", ("z",)),
+        ("[[ $1 =~ ^[[:digit:]]+$ && $1 > 5 ]] && $(date) > z", ("z",)),
+        ("bash -nc 'echo x > f'", ()),
+    ],
+)
+def test_what_is_not_named_for_certain_is_more(command: str, names: tuple[str, ...]) -> None:
+    assert targets(command) == (names, True)
+
+
 def test_a_line_that_a_terminal_cuts_off_mutates() -> None:
     long = "x" * 1_000
     all_mutate(f"echo '{long}'\necho ';touch f; #'", f"echo {long}; git stash list", f"echo {'é' * 600}")
@@ -1077,7 +1123,8 @@ def test_which_program_runs(command: str, program: str, answer: bool | None) -> 
         ("cat x | tee -a f", ("f",)),
         ("sed -i s/a/b/ f", ("f",)),
         ("sed -i '' s/a/b/ f", ("f",)),
-        ("sed -i.bak -e s/a/b/ f g", ("f", "g")),
+        ("sed -i -e s/a/b/ f g", ("f", "g")),
+        ("git restore a.py", ("a.py",)),
         ("git checkout -- b.cfg", ("b.cfg",)),
         ("git restore a", ("a",)),
         ("dd if=a of=b", ("b",)),
