@@ -241,7 +241,7 @@ def mentioned(
 def listed(state: Grounding, texts: Iterable[str], cwd: Folded) -> list[str]:
     """Keys of what was only made or marked and is listed by a look that says these texts, or holds what it
     looks at."""
-    made = {key_of(each.name, cwd): key for key, each in _owed(state, "made")}
+    made = {key_of(each.name, cwd): key for key, each in _owed(state, "made", cwd)}
     found: list[str] = []
     for text in texts if made else ():
         path = key_of(composed(text), cwd) if len(text) <= LONGEST_PATH else ""
@@ -257,13 +257,16 @@ def missed(state: Grounding, folders: Iterable[str], cwd: Folded) -> list[str]:
     places = {key_of(composed(each), cwd) for each in folders}
     return [
         key
-        for key, each in _owed(state, "gone")
-        if places and _LISTABLE.match(each.name) and not each.cut and key_of(f"{each.name}/..", cwd) in places
+        for key, each in _owed(state, "gone", cwd)
+        if places and _LISTABLE.match(each.name) and key_of(f"{each.name}/..", cwd) in places
     ]
 
 
-def _owed(state: Grounding, left: str) -> Iterator[tuple[str, Target]]:
-    return (pair for pair in state.targets.items() if pair[1].left == left and not pair[1].seen)
+def _owed(state: Grounding, left: str, cwd: Folded) -> Iterator[tuple[str, Target]]:
+    """Those of which no more is left, and that lie here and at no other place."""
+    for key, each in state.targets.items():
+        if each.left == left and not each.seen and key == short_key(each.name, cwd):
+            yield key, each
 
 
 def is_about_nothing(state: Grounding) -> bool:

@@ -461,6 +461,15 @@ def test_what_was_written_stays_owed_when_it_is_marked() -> None:
     assert turn.accepts("completion")
 
 
+@pytest.mark.parametrize("command", ["mkdir src", "rm b.cfg"])
+def test_what_is_made_or_gone_elsewhere_is_not_listed_here(command: str) -> None:
+    turn = Turn()
+    turn.call("bash", {"command": command, "host": "web"}, "")
+    turn.call("bash", {"command": "ls src"}, "a.py")
+    turn.call("bash", {"command": "ls"}, "src")
+    assert not turn.accepts("completion")
+
+
 def test_a_folder_that_is_made_changes_nothing_in_it() -> None:
     turn = Turn()
     turn.call("edit", {"path": "src/a.py", "new_string": "x = 1"})
