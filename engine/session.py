@@ -232,7 +232,7 @@ class Session:
             call.answered = True
             good = told_good and call.admitted
             if call.admitted:
-                came_back(self._grounds(), turn.ground, self._home, call, value, good, self._seen)
+                came_back(self._engine.grounds(self.model), turn.ground, self._home, call, value, good, self._seen)
             if turn.answered.get(call.tool) is not True:
                 remembered.answer(turn, call.tool, good)
             if call.sent:
@@ -308,13 +308,14 @@ class Session:
         of what was before.
         """
         process = self._generation[0]
-        with self._lock(process):
+        with self._locks.get(process) or self._lock(process):
             if self._busy == process:
                 raise InputError("a session cannot be used by what runs inside of its own verbs")
             self._busy = process
             try:
                 if self._store is None:
-                    self._stay()
+                    if self._follow is not None:
+                        self._stay()
                     return work()
                 return self._store.update(self._key, self._update(work, anew))
             finally:
