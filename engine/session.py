@@ -232,7 +232,9 @@ class Session:
             call.answered = True
             good = told_good and call.admitted
             if call.admitted:
-                came_back(self._engine.grounds(self.model), turn.ground, self._home, call, value, good, self._seen)
+                came_back(
+                    self._engine.grounds(self.model), turn.ground, self._home, call, value, good, self._seen
+                )
             if turn.answered.get(call.tool) is not True:
                 remembered.answer(turn, call.tool, good)
             if call.sent:

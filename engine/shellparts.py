@@ -95,7 +95,7 @@ def takes_input(part: Command, piped: bool) -> bool:
             return True
         if any(_DEVICE.match(word.head) for word in (*part.words, *values)):
             return True
-    if _finds_input(command, values):
+    if _finds_input(part, command, values):
         return True
     if not program.filter and not _COUNTING.match(command.name):
         return False
@@ -119,11 +119,19 @@ def takes_input(part: Command, piped: bool) -> bool:
     return len(files) < (2 if command.name in _PAIRS else 1)
 
 
-def _finds_input(command: Known, values: list[Word]) -> bool:
+def _is_option_last(part: Command) -> bool:
+    """Does an option stand behind an operand?"""
+    options = [word.head[:1] == "-" for word in part.words[1:]]
+    return sorted(options, reverse=True) != options
+
+
+def _finds_input(part: Command, command: Known, values: list[Word]) -> bool:
     """May what it reads be found where it looks, though no word names it?"""
     has = command.arguments.has
     if command.program.code == "awk":
         return any("ARGC" in each.head for each in (*command.arguments.operands, *values))
+    if command.name == "yq" and _is_option_last(part):
+        return True  # one of two programs then gives the file to `jq`, and reads on itself
     if _CHECKS.match(command.name):
         return has("-c", "--check")
     if command.name in ("grep", "egrep", "fgrep"):

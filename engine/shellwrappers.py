@@ -136,5 +136,6 @@ WRAPPERS = {
 
 def _xargs(words: Words) -> Words | None:
     flags = frozenset(("-0", "-r", "-t", "-x", "--null", "--no-run-if-empty", "-0r", "-r0"))
-    counts = dict.fromkeys(("-n", "-L", "-P", "-s", "--max-args", "--max-lines", "--max-procs"), _COUNT)
+    # Behind `--max-lines` the next word is the program: its value may only be a part of it.
+    counts = dict.fromkeys(("-n", "-L", "-P", "-s", "--max-args", "--max-procs"), _COUNT)
     return _after_options(words, flags, {**counts, "-I": _PLACE})

@@ -736,6 +736,11 @@ def test_quotes_that_the_history_of_bash_reads_in_another_way_mutate() -> None:
     none_mutates("echo $'a' '!x'", "grep \"a\\.b\" a | grep '!x'", "echo \\\" '!= x ! '")
 
 
+def test_the_program_behind_max_lines_of_xargs_is_the_next_word() -> None:
+    all_mutate("ls | xargs --max-lines 1 cat")
+    none_mutates("ls | xargs --max-args 1 cat", "ls | xargs -L 1 cat")
+
+
 def test_comments_behind_the_last_command_are_lines_that_it_may_read() -> None:
     all_mutate(
         "head -c 2\n# touch f", "cat b\nhead -c 2\n  # touch f", "for f in a b; do head -c 2; done\n#x"
@@ -825,6 +830,7 @@ def test_what_may_take_the_lines_behind_it_for_its_input_mutates() -> None:
         *("cd /dev", "ls | grep -f //dev/stdin", "cat dev/fd/0", "grep -Rq : .", "egrep -D read x a"),
         *("diff -r a b", "wc --files0-from=list", "md5sum -c list", "sha256sum --check list"),
         *("awk 'BEGIN{ARGC=1}{exit}' a", "awk '{exit}' ARGC=1 a", "od -N 6 -S 0x3"),
+        *("yq .x -r b.yaml", "yq . -y b.yaml", "yq .x -c b.yaml 2>/dev/null"),
         *("2>&1 | :", ">&2", "{ 2>&1; } | :", "time 2>&1 | :", "if 2>&1; then ls; fi | :"),
     ],
 )
@@ -836,6 +842,7 @@ def test_what_is_called_like_a_device_or_thrown_away_is_none() -> None:
     none_mutates(
         *(f"{line}\nls" for line in ("ls dev.txt", "cat developer/x", "echo dev/x", "ls 2>/dev/null"))
     )
+    none_mutates("yq -r .x b.yaml\nls", "yq .x b.yaml\nls")
     none_mutates("{ ls; pwd; } 2>/dev/null\nls", "md5sum a\nls", "diff a b\nls", "grep -rn x src\nls")
 
 
