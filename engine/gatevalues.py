@@ -66,7 +66,7 @@ class Target(msgspec.Struct, omit_defaults=True):
     search may only repeat it. `perhaps`: nobody knows whether it was changed: it is not owed, but a look at
     it is one at what a change may have changed that named nothing. `left`: by its last change it
     was only `made` or marked, which is shown by a look that lists it, and by one at something in it; or it is
-    `gone`, which a listing of its folder shows.
+    `gone` or `moved`, which a listing of its folder shows.
     """
 
     name: str

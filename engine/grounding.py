@@ -241,7 +241,7 @@ def mentioned(
 def listed(state: Grounding, texts: Iterable[str], cwd: Folded) -> list[str]:
     """Keys of what was only made or marked and is listed by a look that says these texts, or holds what it
     looks at."""
-    made = {key_of(each.name, cwd): key for key, each in _owed(state, "made", cwd)}
+    made = {key_of(each.name, cwd): key for key, each in _owed(state, ("made",), cwd)}
     found: list[str] = []
     for text in texts if made else ():
         path = key_of(composed(text), cwd) if len(text) <= LONGEST_PATH else ""
@@ -257,15 +257,15 @@ def missed(state: Grounding, folders: Iterable[str], cwd: Folded) -> list[str]:
     places = {key_of(composed(each), cwd) for each in folders}
     return [
         key
-        for key, each in _owed(state, "gone", cwd)
+        for key, each in _owed(state, ("gone", "moved"), cwd)
         if places and _LISTABLE.match(each.name) and key_of(f"{each.name}/..", cwd) in places
     ]
 
 
-def _owed(state: Grounding, left: str, cwd: Folded) -> Iterator[tuple[str, Target]]:
+def _owed(state: Grounding, left: tuple[str, ...], cwd: Folded) -> Iterator[tuple[str, Target]]:
     """Those of which no more is left, and that lie here and at no other place."""
     for key, each in state.targets.items():
-        if each.left == left and not each.seen and key == short_key(each.name, cwd):
+        if each.left in left and not each.seen and key == short_key(each.name, cwd):
             yield key, each
 
 
@@ -405,6 +405,8 @@ def _settle(
             target.seen, target.pieces = True, ()
     for key in look.gone:
         here = open_ones.get(key)
+        if here is not None and here.left == "moved" and here.pieces:
+            continue  # what was written there went with it
         if here is not None and len(result) <= _LISTED and here.name.rpartition("/")[2] not in result:
             here.seen, here.pieces = True, ()
     shown = any(target.seen for key, target in open_ones.items() if key in keys or key in look.gone)

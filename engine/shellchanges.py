@@ -26,7 +26,7 @@ _KNOWN = re.compile(r"(?:python[0-9.]*|php|lua|java|swift|Rscript|julia|gh|glab|
 
 def changed(parts: tuple[Command, ...]) -> dict[str, str] | None:
     """The files that the commands change, and what is left of each: it is only `made` or marked, or `gone`,
-    or "" has another text; None where they may change more than they name."""
+    or `moved`, or "" has another text; None where they may change more than they name."""
     folder = folder_of(parts, ("&&", ";"))
     found: dict[str, str] = {}
     lost = loose = False  # lost: in a folder that is not known; loose: it may run without the `cd`
@@ -45,7 +45,7 @@ def changed(parts: tuple[Command, ...]) -> dict[str, str] | None:
             return None
         left = _left(part)
         for at, name in enumerate(names if folder is None else within(folder, names)):
-            kind = left if left != "moved" else "gone" if at < len(names) // 2 else ""
+            kind = "" if left == "moved" and at >= len(names) // 2 else left
             found[name] = kind if kind != "made" else found.get(name, kind)
     return found
 

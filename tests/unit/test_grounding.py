@@ -418,6 +418,22 @@ def test_what_is_gone_is_shown_by_a_listing_of_its_folder(command: str, looks: d
     assert turn.accepts("completion")
 
 
+def test_what_was_written_and_is_moved_unseen_stays_owed() -> None:
+    turn = Turn(claim_surface=[])
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+    turn.call("bash", {"command": "mv a.cfg b.cfg"}, "")
+    turn.call("bash", {"command": "ls"}, "b.cfg")
+    turn.read("b.cfg", "timeout=10")
+    assert turn.now.owed == ("a.cfg",)
+    turn = Turn(claim_surface=[])
+    turn.call("edit", {"path": "a.cfg", "new_string": "timeout=30"})
+    turn.read("a.cfg", "timeout=30")
+    turn.call("bash", {"command": "mv a.cfg b.cfg"}, "")
+    turn.call("bash", {"command": "ls"}, "b.cfg")
+    turn.read("b.cfg", "timeout=30")
+    assert turn.accepts("completion")
+
+
 def test_what_was_written_and_is_gone_is_not_looked_for() -> None:
     turn = Turn(claim_surface=[])
     turn.call("write", {"path": "t.py", "content": "print(1)"}, "ok")
