@@ -81,21 +81,14 @@ def files_in(text: str) -> Iterator[str]:
 
 def touches(text: str, names: Iterable[str], cwd: Folded) -> bool:
     """Does the text touch one of the names? They are in NFC; those with one last part are found at once."""
-    return any(True for _ in touched(text, names, cwd))
-
-
-def touched(text: str, names: Iterable[str], cwd: Folded) -> Iterator[str]:
-    """Which of the names the text touches; some of them several times."""
     text = composed(text)
     whole = key_of(text.strip(), cwd) if len(text) <= LONGEST_PATH else None
     by_tail: dict[str, list[str]] = {}
     for name in names:
         if whole is not None and whole == key_of(name, cwd):
-            yield name
+            return True
         by_tail.setdefault(_tail(name), []).append(name)
-    for tail, alike in by_tail.items():
-        if tail and tail in text:
-            yield from _occurring(text, alike, tail, cwd)
+    return any(tail in text and _occurs(text, alike, tail, cwd) for tail, alike in by_tail.items() if tail)
 
 
 def occurs_in(text: str, names: Iterable[str]) -> bool:
@@ -109,9 +102,9 @@ def _tail(name: str) -> str:
     return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
 
 
-def _occurring(text: str, names: Sequence[str], tail: str, cwd: Folded) -> Iterator[str]:
-    """Which of the names stand in the text, as themselves or as the end of another spelling of their path."""
-    wanted = {key_of(name, cwd): name for name in names}
+def _occurs(text: str, names: Sequence[str], tail: str, cwd: Folded) -> bool:
+    """Stands one of the names in the text, as itself or as the end of another spelling of its path?"""
+    wanted = {key_of(name, cwd) for name in names}
     written = frozenset(names)
     sizes = sorted({len(name) for name in names})
     at = text.find(tail)
@@ -122,14 +115,12 @@ def _occurring(text: str, names: Sequence[str], tail: str, cwd: Folded) -> Itera
         end = at + len(tail)
         if _ends(text, end):
             for size in sizes:
-                name = text[end - size : end] if size <= end else ""
-                if name in written and _begins(text, end - size):
-                    yield name
-            if end - first <= sizes[-1] + _SPELLING:
-                name = wanted.get(key_of(text[first:end], cwd), "")
-                if name:
-                    yield name
+                if size <= end and text[end - size : end] in written and _begins(text, end - size):
+                    return True
+            if end - first <= sizes[-1] + _SPELLING and key_of(text[first:end], cwd) in wanted:
+                return True
         at = text.find(tail, end)
+    return False
 
 
 def _ends(text: str, end: int) -> bool:

@@ -69,7 +69,7 @@ def targets(command: str) -> tuple[tuple[str, ...], bool]:
 
 
 def left(command: str) -> Mapping[str, str]:
-    """Those of `targets` that are only `made` or marked, as by `mkdir` and `chmod`, or `gone`."""
+    """Those of `targets` that are only `made` or marked, as by `mkdir` and `chmod`, `gone` or `moved`."""
     parts = _read(command)
     certain = None if parts is None else changed(parts)
     return {name: kind for name, kind in (certain or {}).items() if kind}

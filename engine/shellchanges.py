@@ -58,8 +58,8 @@ def named(text: str) -> tuple[str, ...]:
     """
     names: dict[str, None] = {}
     for part, folder in ((each.command, each.folder) for each in outline(text) if not each.code):
-        left = "" if is_read_only(part) else _left(part)
-        if is_read_only(part) or left == "made":
+        left = "made" if is_read_only(part) else _left(part)
+        if left == "made":
             continue
         for name in _placed(_changed(part), folder):
             if left == "gone":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -71,6 +72,7 @@ class Found(Struct, frozen=True, gc=False):
     code: str = ""
 
 
+@lru_cache(8)  # of one call several things are asked
 def outline(text: str) -> tuple[Found, ...]:
     """The simple commands up to what cannot be read, in order; those in a loop once for each known value.
 
